@@ -1,0 +1,53 @@
+"""What `broker` is asked and what it says. Pure."""
+
+from styx_core.contract.base import Command, Event, Message
+
+
+class TaskIdentity(Message):
+    """Whose token it is."""
+
+    task_id: str
+    project_id: str
+    agent: str
+    person: str
+
+
+class IdentifyTask(Command[TaskIdentity], owner="broker", by=("mcp-gateway",)):
+    """Which live task holds the token with this SHA-256 (hex)? The token itself never travels."""
+
+    token_sha256: str
+
+
+class TaskStarted(Event, owner="broker"):
+    """A task got its token."""
+
+    agent: str
+    person: str
+    name: str
+    worktree: str | None = None
+    branch: str | None = None
+
+
+class TaskEnded(Event, owner="broker"):
+    """A task's token is dead."""
+
+    why: str
+
+
+class ProjectCreated(Event, owner="broker"):
+    """A project exists."""
+
+    name: str
+
+
+class AdminClaimed(Event, owner="broker"):
+    """The one-time admin link was used."""
+
+    person: str
+
+
+class CallRefused(Event, owner="broker"):
+    """A call at the edge ended before it could be decided."""
+
+    code: str
+    why: str

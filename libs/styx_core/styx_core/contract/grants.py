@@ -1,0 +1,221 @@
+"""What `grants` is asked. Pure."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, Field
+
+from styx_core.contract.base import Command, Done, Message
+from styx_core.contract.values import (
+    Duration,
+    Env,
+    GrantView,
+    Id,
+    Line,
+    Name,
+    TargetView,
+    Words,
+)
+from styx_core.scope import Scope
+
+EDGES = ("broker", "mcp-gateway")
+
+
+class Access(Message):
+    """Where a request stands. A caller whose wait ended is `pending`, never `denied`."""
+
+    status: Literal["active", "pending", "denied", "ended"]
+    grant_id: str
+    scopes: tuple[Scope, ...]
+    target: str
+    why: str
+    because: tuple[str, ...] = ()
+    decided_by: str | None = None
+    expires_at: AwareDatetime | None = None
+    queue_position: int | None = None
+
+
+class Sealed(Message):
+    """A credential that only the edge which asked can open (HPKE, RFC 9180)."""
+
+    lease_id: str
+    kind: Literal["env", "ssh-agent"]
+    box: str = Field(description="base64 of the sealed JSON")
+    expires_at: AwareDatetime
+    scoped: bool
+    revocable: Literal["hard", "deny-policy", "expiry"]
+
+
+class Authorized(Message):
+    """The answer to a call at an edge: where the request stands and, if active, its credential."""
+
+    access: Access
+    sealed: Sealed | None = None
+
+
+class AdmitTask(Command[Done], owner="grants", by=("broker",)):
+    """A task began: from now on its calls are decided by the row this makes."""
+
+    task_id: Id
+    project_id: Id
+    agent: Name
+    person: Name
+    worktree: Line | None = None
+    branch: Line | None = None
+
+
+class RetireTask(Command[Done], owner="grants", by=("broker",)):
+    """A task ended: so do all its grants and requests."""
+
+    task_id: Id
+
+
+class Authorize(Command[Authorized], owner="grants", by=("broker",), deadline=8.0):
+    """One call caught by a shim: decide, and issue if it may go ahead."""
+
+    task_id: Id
+    exec_id: Id
+    provider: Name
+    target: Line | None = None
+    scopes: tuple[Scope, ...]
+    surface: Line | None = None
+    operation: Line | None = None
+    host: Line | None = None
+    command: Words
+    command_digest: str
+    exact: bool = Field(description="redaction changed nothing in the command")
+    understood: Line
+    edge_key: str
+    public_key: str | None = None
+    grant_id: Id | None = None
+
+
+class RequestAccess(Command[Access], owner="grants", by=("mcp-gateway",), deadline=3.0):
+    """An agent asks ahead of its call."""
+
+    task_id: Id
+    target: Line
+    scopes: tuple[Scope, ...] = Field(min_length=1)
+    reason: Line
+    command: Words = ()
+    duration: Duration | None = None
+
+
+class CheckGrant(Command[Access], owner="grants", by=EDGES):
+    """Where does this request stand now?"""
+
+    task_id: Id
+    grant_id: Id
+
+
+class GetCredential(Command[Authorized], owner="grants", by=("mcp-gateway",), deadline=8.0):
+    """The credential of a live grant, for direct calls of a provider's API."""
+
+    task_id: Id
+    grant_id: Id
+    exec_id: Id
+    edge_key: str
+    public_key: str | None = None
+
+
+class ReportUse(Command[Done], owner="grants", by=("broker",)):
+    """A wrapped command ended."""
+
+    task_id: Id
+    exec_id: Id
+    exit_code: int
+
+
+class Choice(Message):
+    """What an approver decides about a request: the very thing that is signed."""
+
+    grant_id: Id
+    verdict: Literal["approve", "deny"]
+    scopes: tuple[Scope, ...] = ()
+    duration: Duration | None = None
+    reason: Line | None = None
+
+
+class Decide(Command[Access], owner="grants", by=("broker",)):
+    """A person's decision; the signature is theirs over `signing.decision_payload`."""
+
+    choice: Choice
+    person: Name
+    signature: str
+
+
+class RevokeGrant(Command[Access], owner="grants", by=("broker",), deadline=8.0):
+    """End a grant now."""
+
+    grant_id: Id
+    person: Name
+    reason: Line | None = None
+
+
+class GrantList(Message):
+    """Grants, newest first."""
+
+    grants: tuple[GrantView, ...]
+
+
+class ListGrants(Command[GrantList], owner="grants", by=("broker",)):
+    """Grants of a project (or all), by state."""
+
+    project_id: Id | None = None
+    states: tuple[str, ...] = ()
+    limit: int = Field(200, ge=1, le=1000)
+
+
+class TargetList(Message):
+    """The targets of a project."""
+
+    targets: tuple[TargetView, ...]
+
+
+class ListTargets(Command[TargetList], owner="grants", by=EDGES):
+    """Targets of a project, or as one task sees them."""
+
+    project_id: Id | None = None
+    task_id: Id | None = None
+
+
+class SaveTarget(Command[TargetView], owner="grants", by=("broker",)):
+    """Keep a target whose credential `adapters` has verified and stored."""
+
+    target_id: Id
+    project_id: Id
+    name: Name
+    provider: Name
+    env: Env
+    config: dict[str, str]
+    label: Line
+    credential_ref: Line
+    person: Name
+    signature: str
+
+
+class PolicyText(Message):
+    """A project's policy as TOML."""
+
+    toml: str
+
+
+class PutPolicy(Command[PolicyText], owner="grants", by=("broker",)):
+    """Replace a project's rules."""
+
+    project_id: Id
+    toml: str = Field(max_length=1_000_000)
+    person: Name
+    signature: str
+
+
+class ReadPolicy(Command[PolicyText], owner="grants", by=("broker",)):
+    """A project's rules."""
+
+    project_id: Id
+
+
+class EnrolApprover(Command[Done], owner="grants", by=("broker",)):
+    """The first approver's key, taken once on an empty table; later ones need a signed decision."""
+
+    person: Name
+    public_key: str = Field(max_length=200)

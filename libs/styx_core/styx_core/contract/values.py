@@ -1,0 +1,61 @@
+"""Values that several messages share: shapes of names, what a grant or target looks like. Pure."""
+
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, StringConstraints
+
+from styx_core.contract.base import Message
+from styx_core.scope import Scope
+
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$")]
+Line = Annotated[str, StringConstraints(max_length=2000)]
+Word = Annotated[str, StringConstraints(max_length=131_072)]
+Words = tuple[Word, ...]
+Env = Literal["prod", "staging", "preview", "scm"]
+Duration = Literal["once", "15m", "1h", "8h", "task", "always"]
+
+
+class GrantView(Message):
+    """A grant as people see it."""
+
+    id: str
+    project_id: str
+    task_id: str | None
+    agent: str
+    person: str
+    target: str
+    provider: str
+    env: str
+    scopes: tuple[Scope, ...]
+    state: str
+    reason: str | None
+    command: Words
+    understood: str
+    why: str
+    because: tuple[str, ...]
+    decided_by: str | None
+    decided_person: str | None
+    duration: str | None
+    mfa: bool
+    created_at: AwareDatetime
+    decided_at: AwareDatetime | None
+    expires_at: AwareDatetime | None
+    ended_at: AwareDatetime | None
+    end_why: str | None
+    leases: int
+    revocable: str | None
+
+
+class TargetView(Message):
+    """A target as people and agents see it; nothing here is secret."""
+
+    id: str
+    project_id: str
+    name: str
+    provider: str
+    env: str
+    label: str
+    config: dict[str, str]
+    lock_state: Literal["unconnected", "expired", "persistent", "open", "locked"]
+    scopes: tuple[Scope, ...] = ()

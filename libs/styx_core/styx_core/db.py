@@ -1,0 +1,152 @@
+"""Databases: a transaction is a plain function, so nothing can be awaited inside one.
+
+`write(fn)` runs `fn(connection)` in a writer thread and returns its value once it is committed.
+On SQLite one writer serves a queue and commits in groups (each function in its own savepoint), so
+that 16 callers share one flush to disk; on PostgreSQL a few writers hold a connection each.
+`read(fn)` runs in a pool of threads. The only file that makes engines.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, text
+from sqlalchemy.exc import OperationalError
+
+from styx_core.errors import Unavailable
+
+T = TypeVar("T")
+Job = tuple[Callable[[Connection], Any], "Future[Any]"]
+
+GROUP = 64
+"""Most transactions in one commit."""
+
+
+class Database:
+    """One service's own database."""
+
+    def __init__(self, url: str, metadata: MetaData, after_commit: Callable[[], None]) -> None:
+        self.sqlite = url.startswith("sqlite")
+        self.engine = _engine(url, self.sqlite)
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._readers = ThreadPoolExecutor(4, thread_name_prefix="db-read")
+        self._local = threading.local()
+        self._after_commit = after_commit
+        metadata.create_all(self.engine)
+        self._writers = [
+            threading.Thread(target=self._write_loop, name=f"db-write-{n}", daemon=True)
+            for n in range(1 if self.sqlite else 4)
+        ]
+        for writer in self._writers:
+            writer.start()
+
+    async def write(self, fn: Callable[[Connection], T]) -> T:
+        """Run `fn` in a transaction of its own; what it raises rolls it back and is raised here."""
+        done: Future[T] = Future()
+        self._jobs.put((fn, done))
+        return await asyncio.wrap_future(done)
+
+    async def read(self, fn: Callable[[Connection], T]) -> T:
+        """Run `fn` on a read connection."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._read, fn)
+
+    async def close(self) -> None:
+        """Finish what was asked, then close every connection."""
+        for _ in self._writers:
+            self._jobs.put(None)
+        for writer in self._writers:
+            await asyncio.to_thread(writer.join, 5)
+        self._readers.shutdown(wait=True)
+        self.engine.dispose()
+
+    def _read(self, fn: Callable[[Connection], T]) -> T:
+        connection = getattr(self._local, "connection", None)
+        if connection is None or connection.invalidated:
+            connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            self._local.connection = connection
+        try:
+            return fn(connection)
+        except OperationalError as error:
+            connection.invalidate()
+            raise _unavailable(error) from error
+
+    def _write_loop(self) -> None:
+        connection: Connection | None = None
+        while (job := self._jobs.get()) is not None:
+            group = [job, *self._waiting()] if self.sqlite else [job]
+            try:
+                connection = connection or self.engine.connect()
+                self._commit(connection, group)
+            except BaseException as error:  # noqa: BLE001 (a writer must outlive any job)
+                _drop(connection)
+                connection = None
+                for _, done in group:
+                    if not done.done():
+                        done.set_exception(_unavailable(error))
+
+    def _waiting(self) -> list[Job]:
+        group: list[Job] = []
+        while len(group) < GROUP - 1 and not self._jobs.empty():
+            job = self._jobs.get()
+            if job is None:
+                self._jobs.put(None)
+                break
+            group.append(job)
+        return group
+
+    def _commit(self, connection: Connection, group: list[Job]) -> None:
+        results: list[tuple[Future[Any], Any]] = []
+        with connection.begin():
+            for fn, done in group:
+                try:
+                    with connection.begin_nested():
+                        results.append((done, fn(connection)))
+                except OperationalError:
+                    raise
+                except BaseException as error:  # noqa: BLE001 (it belongs to that caller)
+                    done.set_exception(error)
+        for done, value in results:
+            done.set_result(value)
+        if results:
+            self._after_commit()
+
+
+def _unavailable(error: BaseException) -> BaseException:
+    if isinstance(error, OperationalError):
+        reason = str(error.orig).splitlines()[0] if error.orig else "no answer"
+        return Unavailable(f"the database can't take this now ({reason}); try again")
+    return error
+
+
+def _drop(connection: Connection | None) -> None:
+    if connection is not None:
+        connection.invalidate()
+        connection.close()
+
+
+def _engine(url: str, sqlite: bool) -> Engine:
+    if not sqlite:
+        return create_engine(url, pool_size=10, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 5})
+
+    @event.listens_for(engine, "connect")
+    def _pragmas(connection: Any, _record: Any) -> None:
+        # SQLAlchemy begins; the driver must not, or a read-then-write would start deferred.
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "recursive_triggers=ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.execute(text("BEGIN IMMEDIATE"))
+
+    return engine

@@ -1,0 +1,68 @@
+"""The edge of the bus: a handler's outcome becomes a reply or a `Fault`; nothing else crosses."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from pydantic import ValidationError
+
+from styx_core import telemetry
+from styx_core.contract.base import COMMANDS, Command, Fault, Message, snake
+from styx_core.errors import Internal, Invalid, StyxError, TimedOut
+
+log = structlog.get_logger()
+
+Handler = Callable[[Any], Awaitable[Message]]
+
+
+def handlers_of(owner: str, deps: object, *modules: Any) -> dict[type[Command[Any]], Handler]:
+    """Each command of an owner with its function: `Authorize` → `authorize(command, deps)`.
+
+    Raises `LookupError` when a command of the contract has no function.
+    """
+    found: dict[type[Command[Any]], Handler] = {}
+    for kind in COMMANDS.values():
+        if kind.owner != owner:
+            continue
+        name = snake(kind.__name__)
+        function = next((getattr(m, name) for m in modules if hasattr(m, name)), None)
+        if function is None:
+            raise LookupError(f"{owner} has no handler {name}")
+        found[kind] = _bound(function, deps)
+    return found
+
+
+def _bound(function: Callable[..., Awaitable[Message]], deps: object) -> Handler:
+    return lambda command: function(command, deps)
+
+
+async def answer(
+    kind: type[Command[Any]], handler: Handler, body: bytes, trace: str, seconds: float
+) -> Message:
+    """Run a handler at the edge of the bus: the reply, or the `Fault` that its caller may see."""
+    name = snake(kind.__name__)
+    with (
+        telemetry.span(f"handle {kind.subject}", trace),
+        telemetry.command(kind.owner, name) as met,
+    ):
+        try:
+            command = kind.model_validate_json(body)
+            return await asyncio.wait_for(handler(command), max(seconds, 0.001))
+        except StyxError as error:
+            met(error.code)
+            return Fault(code=error.code, detail=error.detail, retryable=error.retryable)
+        except ValidationError as error:
+            met(Invalid.code)
+            where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            return Fault(code=Invalid.code, detail=f"{name}: {where}", retryable=False)
+        except TimeoutError:
+            met(TimedOut.code)
+            return Fault(
+                code=TimedOut.code, detail=f"{name} ran out of its deadline", retryable=True
+            )
+        except Exception as error:
+            met(Internal.code)
+            log.exception("handler failed", command=name, error=type(error).__name__)
+            detail = f"{kind.owner} failed at {name}; its log says why"
+            return Fault(code=Internal.code, detail=detail, retryable=False)

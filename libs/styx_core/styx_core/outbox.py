@@ -1,0 +1,150 @@
+"""The outbox: an event is committed with the state it tells of, then relayed to the stream.
+
+`record` is called inside the transaction that changes the state. The relay publishes with
+`Nats-Msg-Id` (the event's id), so that an event sent twice lands once, and deletes a row only after
+the stream's acknowledgement: whatever dies in between, the event is neither lost nor doubled.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import structlog
+from opentelemetry.propagate import inject
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    delete,
+    insert,
+    select,
+)
+
+from styx_core.bus import Bus
+from styx_core.contract.base import Event
+from styx_core.db import Database
+from styx_core.errors import StyxError, Unrecorded
+
+log = structlog.get_logger()
+
+BATCH = 100
+RETRY_SECONDS = 0.5
+
+
+def outbox_table(metadata: MetaData) -> Table:
+    """The outbox of one service's database."""
+    return Table(
+        "outbox",
+        metadata,
+        Column("seq", Integer, primary_key=True, autoincrement=True),
+        Column("event_id", String, nullable=False, unique=True),
+        Column("subject", String, nullable=False),
+        Column("body", Text, nullable=False),
+        Column("trace", String, nullable=False, default=""),
+        sqlite_autoincrement=True,
+    )
+
+
+class Outbox:
+    """Records events with their state, and relays them."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._wake = asyncio.Event()
+        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self.lag: Callable[[int], None] = lambda _count: None
+
+    def record(self, connection: Connection, event: Event) -> str:
+        """Add an event to the transaction under way; returns its id."""
+        carrier: dict[str, str] = {}
+        inject(carrier)
+        connection.execute(
+            insert(self.table),
+            {
+                "event_id": event.id,
+                "subject": type(event).subject,
+                "body": event.model_dump_json(),
+                "trace": carrier.get("traceparent", ""),
+            },
+        )
+        return event.id
+
+    def wake(self) -> None:
+        """Called after a commit, from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closing: the next start relays
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+    async def durable(self, db: Database, event_id: str, seconds: float) -> None:
+        """Wait until the stream holds a committed event. Raises `Unrecorded`."""
+        future = self._waiting.setdefault(event_id, self._loop.create_future())
+        query = select(self.table.c.seq).where(self.table.c.event_id == event_id)
+        try:
+            if (await db.read(lambda c: c.execute(query).first())) is not None:
+                await asyncio.wait_for(asyncio.shield(future), seconds)
+        except TimeoutError:
+            raise Unrecorded(
+                "the event stream did not confirm the record, so nothing was issued; try again"
+            ) from None
+        finally:
+            self._waiting.pop(event_id, None)
+
+    def pending(self, connection: Connection, event_id: str) -> bool:
+        """Whether an event recorded earlier still waits for the stream's confirmation."""
+        query = select(self.table.c.seq).where(self.table.c.event_id == event_id)
+        return connection.execute(query).first() is not None
+
+    def start(self, db: Database, bus: Bus) -> None:
+        """Begin to relay; what an earlier process left behind goes first."""
+        self._wake.set()
+        self._task = asyncio.create_task(self._relay(db, bus))
+
+    async def stop(self) -> None:
+        """Stop relaying; what is left stays in the table."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _relay(self, db: Database, bus: Bus) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                while await self._relay_batch(db, bus):
+                    pass
+            except StyxError as error:
+                log.warning("events wait in the outbox", reason=error.detail)
+                await asyncio.sleep(RETRY_SECONDS)
+                self._wake.set()
+
+    async def _relay_batch(self, db: Database, bus: Bus) -> int:
+        table = self.table
+        rows = await db.read(
+            lambda c: c.execute(select(table).order_by(table.c.seq).limit(BATCH)).all()
+        )
+        if not rows:
+            self.lag(0)
+            return 0
+        self.lag(len(rows))
+        sent = await asyncio.gather(
+            *(bus.publish(r.subject, r.event_id, r.body.encode(), r.trace) for r in rows),
+            return_exceptions=True,
+        )
+        fine = [row for row, error in zip(rows, sent, strict=True) if error is None]
+        for row in fine:
+            future = self._waiting.get(row.event_id)
+            if future is not None and not future.done():
+                future.set_result(None)
+        if fine:
+            done = [row.seq for row in fine]
+            await db.write(lambda c: c.execute(delete(table).where(table.c.seq.in_(done))).rowcount)
+        failed = next((error for error in sent if error is not None), None)
+        if failed is not None:
+            raise failed
+        return len(rows)

@@ -1,0 +1,100 @@
+"""What an approver signs, and the check of it. Pure.
+
+The signed bytes are one canonical JSON of everything that the decision means. The approver's side
+makes them from what it showed the person; `grants` makes them again from its own row and compares,
+so that neither a broker nor a page in between can have another thing approved. The key is Ed25519
+(RFC 8032), derived from the approver's own secret, which never leaves their side.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from styx_core.errors import SignatureRefused
+from styx_core.scope import Scope, ordered
+
+
+def decision_payload(
+    *,
+    grant_id: str,
+    verdict: str,
+    target: str,
+    env: str,
+    scopes: Iterable[Scope | str],
+    duration: str | None,
+    command: Sequence[str],
+) -> str:
+    """The text to sign to approve or deny a grant."""
+    return _canonical(
+        {
+            "styx": "decision/v1",
+            "grant": grant_id,
+            "verdict": verdict,
+            "target": target,
+            "env": env,
+            "scopes": list(ordered(Scope(s) for s in scopes)),
+            "duration": duration,
+            "command": list(command),
+        }
+    )
+
+
+def policy_payload(*, project_id: str, toml: str) -> str:
+    """The text to sign to replace a project's rules."""
+    digest = hashlib.sha256(toml.encode()).hexdigest()
+    return _canonical({"styx": "policy/v1", "project": project_id, "sha256": digest})
+
+
+def target_payload(*, project_id: str, target_id: str, name: str, provider: str, env: str) -> str:
+    """The text to sign to connect a target: its env decides which laws bind it."""
+    return _canonical(
+        {
+            "styx": "target/v1",
+            "project": project_id,
+            "target": target_id,
+            "name": name,
+            "provider": provider,
+            "env": env,
+        }
+    )
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def signing_key(secret: bytes) -> Ed25519PrivateKey:
+    """An approver's key, from the secret (≥ 32 bytes) that they alone hold."""
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"styx approver" + secret).digest())
+
+
+def bearer(secret: bytes) -> str:
+    """What an approver's side shows the broker to be let in: tells nothing of the signing key."""
+    return "styx_per_" + hashlib.sha256(b"styx bearer" + secret).hexdigest()
+
+
+def public_key(key: Ed25519PrivateKey) -> str:
+    """The public half as base64."""
+    return base64.b64encode(key.public_key().public_bytes_raw()).decode()
+
+
+def sign(key: Ed25519PrivateKey, payload: str) -> str:
+    """The signature as base64."""
+    return base64.b64encode(key.sign(payload.encode())).decode()
+
+
+def verify(public: str, payload: str, signature: str) -> None:
+    """Raises `SignatureRefused` unless the key signed exactly this."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
+        key.verify(base64.b64decode(signature, validate=True), payload.encode())
+    except (InvalidSignature, binascii.Error, ValueError):
+        raise SignatureRefused(
+            "the signature is not this approver's over this very decision; "
+            "look at the request again and decide anew"
+        ) from None

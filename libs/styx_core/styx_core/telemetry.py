@@ -1,0 +1,103 @@
+"""Telemetry: JSON logs redacted by construction, traces (OpenTelemetry) and metrics (Prometheus).
+
+Spans carry names and ids, never arguments. A trace begins at the shim (its `traceparent` header)
+and goes through every hop. Sampling happens at the head: `sample` is the share of traces kept.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace import Span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from prometheus_client import Counter, Gauge, Histogram
+
+_tracer = trace.get_tracer("styx")
+_propagator = TraceContextTextMapPropagator()
+
+COMMAND_SECONDS = Histogram(
+    "styx_command_seconds",
+    "Time in a bus handler",
+    ("service", "command"),
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
+)
+COMMANDS = Counter("styx_commands", "Commands answered", ("service", "command", "outcome"))
+DECISIONS = Counter("styx_decisions", "Requests decided", ("verdict", "decided_by"))
+WAITING = Gauge("styx_callers_waiting", "Callers held for a decision", ("service",))
+OUTBOX = Gauge("styx_outbox_rows", "Events not yet in the stream", ("service",))
+AUDIT_SIZE = Gauge("styx_audit_entries", "Entries in the audit log")
+
+
+@contextmanager
+def span(name: str, traceparent: str = "") -> Iterator[Span]:
+    """A span under the current one, or under a `traceparent` header's value."""
+    context = _propagator.extract({"traceparent": traceparent}) if traceparent else None
+    with _tracer.start_as_current_span(name, context=context) as current:
+        yield current
+
+
+@contextmanager
+def command(service: str, name: str) -> Iterator[Callable[[str], None]]:
+    """Measure one handled command; call what is yielded with an error's code when it failed."""
+    outcome = ["ok"]
+    began = time.perf_counter()
+    try:
+        yield outcome.append
+    finally:
+        COMMAND_SECONDS.labels(service, name).observe(time.perf_counter() - began)
+        COMMANDS.labels(service, name, outcome[-1]).inc()
+
+
+def trace_to(exporter: SpanExporter | None, endpoint: str | None, sample: float) -> None:
+    """Send spans to an exporter or an OTLP/HTTP endpoint; with neither, none are made."""
+    if exporter is None and endpoint is None:
+        return
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": "styx"}),
+        sampler=ParentBased(TraceIdRatioBased(sample)),
+    )
+    provider.add_span_processor(BatchSpanProcessor(exporter or OTLPSpanExporter(endpoint)))
+    trace.set_tracer_provider(provider)
+
+
+Event = MutableMapping[str, Any]
+
+
+def log_as_json(redact: Callable[[str], str], level: str = "INFO") -> None:
+    """Logs go to stderr as JSON lines; every string in them passes `redact` first."""
+
+    def clean(value: object) -> object:
+        if isinstance(value, str):
+            return redact(value)
+        if isinstance(value, Mapping):
+            return {key: clean(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [clean(item) for item in value]
+        return value
+
+    def redacted(_logger: object, _method: str, event: Event) -> Event:
+        return {key: clean(value) for key, value in event.items()}
+
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            redacted,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )

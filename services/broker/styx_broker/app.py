@@ -1,0 +1,73 @@
+"""The `broker` service, wired."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from styx_core.catalog import Catalog
+from styx_core.db import Database
+from styx_core.dispatch import handlers_of
+from styx_core.outbox import Outbox
+from styx_core.ratelimit import RateLimit
+from styx_core.service import Context, Running, Service
+from styx_core.telemetry import OUTBOX as OUTBOX_ROWS
+from styx_core.waiting import Waiting
+
+from styx_broker import handlers, problems, routes_exec, routes_people, routes_tasks
+from styx_broker import repository as repo
+from styx_broker.deps import Deps
+from styx_broker.models import METADATA, OUTBOX
+from styx_broker.tokens import fingerprint, new_token
+
+
+def build(deps: Deps) -> FastAPI:
+    """The HTTP face."""
+    app = FastAPI(
+        title="Styx broker", version="0.1.0", openapi_url="/v1/openapi.json", docs_url=None
+    )
+    app.state.deps = deps
+    for module in (routes_exec, routes_tasks, routes_people):
+        app.include_router(module.router)
+    problems.install(app)
+    return app
+
+
+@asynccontextmanager
+async def open_broker(context: Context) -> AsyncIterator[Running]:
+    """Open the service on its context."""
+    outbox = Outbox(OUTBOX)
+    outbox.lag = OUTBOX_ROWS.labels("broker").set
+    db = Database(context.settings.database_url, METADATA, outbox.wake)
+    catalog, waiting = Catalog(context.bus), Waiting("broker")
+    limits = RateLimit({"exec": context.settings.calls_per_minute, "claim": 10})
+    await catalog.start()
+    await waiting.start(context.bus)
+    deps = Deps(context.bus, db, outbox, catalog, waiting, limits, context.settings, context.now)
+    outbox.start(db, context.bus)
+    try:
+        yield Running(
+            handlers=handlers_of("broker", deps, handlers),
+            app=build(deps),
+            checks={"catalog": lambda: bool(catalog.providers)},
+            drain=waiting.drain,
+            first_start=lambda: admin_code(deps),
+        )
+    finally:
+        waiting.drain()
+        await catalog.stop()
+        await outbox.stop()
+        await db.close()
+
+
+async def admin_code(deps: Deps) -> str | None:
+    """A fresh one-time code for the admin link, until somebody has claimed one; then None."""
+    if await deps.db.read(repo.claimed):
+        return None
+    code = new_token("adm")
+    await deps.db.write(
+        lambda c: repo.add(c, repo.CLAIM, code_sha256=fingerprint(code), used=False)
+    )
+    return code
+
+
+service = Service("broker", open_broker)

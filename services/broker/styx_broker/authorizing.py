@@ -1,0 +1,138 @@
+"""One call, from its words to a verdict: classify, ask `grants`, wait, open the sealed credential.
+
+The raw words end here: what goes on is redacted, with a digest that only this task's token could
+have made, so that a this-command-once grant fits that command and no other.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from styx_core.argv import Grammar, read
+from styx_core.classify import classify
+from styx_core.contract.grants import Access, Authorize, Authorized, CheckGrant, Sealed
+from styx_core.errors import Forbidden, Internal, StyxError
+from styx_core.ids import new_id
+from styx_core.provider import Provider
+from styx_core.redact import redact_argv
+from styx_core.scope import ordered
+from styx_core.seal import OpeningKey, WontOpen, use_info
+from styx_core.tool import Tool
+
+from styx_broker.deps import Deps
+from styx_broker.exec_wire import ExecRequest, readable
+from styx_broker.repository import Record
+
+MINTS = (
+    "this prints or mints a credential that would outlive its grant, so no agent gets it through "
+    "Styx; ask your person to run it"
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A call that may run: the environment for it, and the certificate for its key."""
+
+    exec_id: str
+    grant_id: str
+    env: dict[str, str]
+    unset: tuple[str, ...]
+    certificate: str | None
+    expires_at: str
+    scoped: bool
+    revocable: str
+
+
+class ExecCall:
+    """One call on its way."""
+
+    def __init__(self, deps: Deps, task: Record, token: str, request: ExecRequest) -> None:
+        readable(request)
+        self._deps, self._task = deps, task
+        self.provider, self.tool = deps.catalog.tool(request.tool)
+        self._edge = OpeningKey.make()
+        self.exec_id = new_id("exe")
+        self.command = self._command(token, request)
+
+    def _command(self, token: str, request: ExecRequest) -> Authorize:
+        found = classify(self.tool, request.argv)
+        if found.mints:
+            raise Forbidden(MINTS)
+        words = (self.tool.name, *request.argv)
+        hidden = redact_argv(words, self._deps.catalog.shapes, self.tool.secrets)
+        return Authorize(
+            task_id=self._task.id,
+            exec_id=self.exec_id,
+            provider=self.provider.id,
+            target=request.target,
+            scopes=ordered(found.scopes),
+            surface=found.surface,
+            operation=found.operation,
+            host=host_of(self.provider, self.tool, request.argv),
+            command=hidden,
+            command_digest=_digest(token, words),
+            exact=hidden == words,
+            understood=found.why,
+            edge_key=self._edge.public,
+            public_key=request.public_key,
+        )
+
+    async def ask(self) -> Authorized:
+        """Ask once: decided and issued, denied, or pending."""
+        return await self._deps.bus.request(self.command)
+
+    def wait(self, grant_id: str) -> AsyncIterator[Access]:
+        """Each look at a pending request, until it is decided or the longest wait is over."""
+        ask = CheckGrant(task_id=self._task.id, grant_id=grant_id)
+        return self._deps.waiting.until(
+            grant_id,
+            self._deps.settings.wait_seconds,
+            lambda: self._deps.bus.request(ask),
+            lambda access: access.status != "pending",
+        )
+
+    def open(self, authorized: Authorized) -> Opened:
+        """Open what was sealed to this call's key. Raises `Internal` for a box that isn't ours."""
+        sealed = authorized.sealed
+        if sealed is None:
+            raise Internal("an active grant came without its credential")
+        secret = self._unsealed(authorized.access.grant_id, sealed)
+        return Opened(
+            exec_id=self.exec_id,
+            grant_id=authorized.access.grant_id,
+            env={**self.provider.quiet, **secret.get("env", {})},
+            unset=self.provider.stripped(),
+            certificate=secret.get("certificate"),
+            expires_at=sealed.expires_at.isoformat(),
+            scoped=sealed.scoped,
+            revocable=sealed.revocable,
+        )
+
+    def _unsealed(self, grant_id: str, sealed: Sealed) -> dict[str, Any]:
+        try:
+            return self._edge.open(sealed.box, use_info(grant_id, self.exec_id))
+        except WontOpen:
+            raise Internal(
+                "a credential came that is not for this call; it was thrown away"
+            ) from None
+
+
+def host_of(provider: Provider, tool: Tool, argv: tuple[str, ...]) -> str | None:
+    """The host that a call names, for providers whose calls do."""
+    if not provider.host_in_argv:
+        return None
+    operands = read(Grammar(tool), argv).operands
+    if not operands:
+        return ""
+    host = operands[0].removeprefix("ssh://").rpartition("@")[2]
+    return host.partition(":")[0] if operands[0].startswith("ssh://") else host
+
+
+def _digest(token: str, words: tuple[str, ...]) -> str:
+    return hashlib.sha256("\0".join((token, *words)).encode()).hexdigest()
+
+
+def refusal(error: StyxError) -> str:
+    """An error in the shim's words."""
+    return f"{error.detail} ({error.code})"

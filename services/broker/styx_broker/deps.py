@@ -1,0 +1,27 @@
+"""What `broker`'s routes and handlers work with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from styx_core.bus import Bus
+from styx_core.catalog import Catalog
+from styx_core.db import Database
+from styx_core.outbox import Outbox
+from styx_core.ratelimit import RateLimit
+from styx_core.settings import Settings
+from styx_core.waiting import Waiting
+
+
+@dataclass
+class Deps:
+    """The service's edges."""
+
+    bus: Bus
+    db: Database
+    outbox: Outbox
+    catalog: Catalog
+    waiting: Waiting
+    limits: RateLimit
+    settings: Settings
+    now: Callable[[], datetime]

@@ -1,0 +1,14 @@
+"""The commands of `broker`."""
+
+from styx_core.contract.broker import IdentifyTask, TaskIdentity
+
+from styx_broker import repository as repo
+from styx_broker.deps import Deps
+
+
+async def identify_task(command: IdentifyTask, deps: Deps) -> TaskIdentity:
+    """The live task behind a token's hash."""
+    row = await deps.db.read(lambda c: repo.live_task(c, command.token_sha256))
+    return TaskIdentity(
+        task_id=row.id, project_id=row.project_id, agent=row.agent, person=row.person
+    )

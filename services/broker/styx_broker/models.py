@@ -1,0 +1,53 @@
+"""What `broker` keeps: projects, people, tasks and, of every token, only a hash."""
+
+from datetime import datetime
+
+from sqlalchemy import MetaData
+from sqlmodel import Field, SQLModel
+from styx_core.outbox import outbox_table
+
+
+class Row(SQLModel):
+    """The root of this service's tables: a metadata of its own."""
+
+    metadata = MetaData()
+
+
+class Project(Row, table=True):
+    """What a team works on."""
+
+    id: str = Field(primary_key=True)
+    name: str = Field(unique=True)
+
+
+class Person(Row, table=True):
+    """Somebody who may sign in. The key they approve with is `grants`' row, not ours."""
+
+    name: str = Field(primary_key=True)
+    bearer_sha256: str = Field(unique=True)
+
+
+class Claim(Row, table=True):
+    """A one-time admin link, by the hash of its code."""
+
+    code_sha256: str = Field(primary_key=True)
+    used: bool = False
+
+
+class Task(Row, table=True):
+    """An agent at work. Its token is dead once `ended_at` is set."""
+
+    id: str = Field(primary_key=True)
+    project_id: str
+    agent: str
+    person: str
+    name: str
+    branch: str | None = None
+    worktree: str | None = None
+    token_sha256: str = Field(unique=True)
+    started_at: datetime
+    ended_at: datetime | None = None
+
+
+OUTBOX = outbox_table(Row.metadata)
+METADATA = Row.metadata

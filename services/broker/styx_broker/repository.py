@@ -1,0 +1,83 @@
+"""The statements of `broker`."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, or_, select, update
+from styx_core.errors import Invalid, Unauthenticated, UnknownProject, UnknownTask
+
+from styx_broker.models import Claim, Person, Project, Task
+from styx_broker.tokens import same
+
+PROJECT, PERSON, CLAIM, TASK = (
+    model.metadata.tables[str(model.__tablename__)] for model in (Project, Person, Claim, Task)
+)
+
+Record = Row[Any]
+
+
+def add(c: Connection, table: Any, **values: Any) -> None:
+    """Add a row."""
+    c.execute(insert(table), values)
+
+
+def live_task(c: Connection, token_sha256: str) -> Record:
+    """The live task that holds a token. Raises `Unauthenticated`."""
+    row = c.execute(select(TASK).where(TASK.c.token_sha256 == token_sha256)).one_or_none()
+    if row is None or not same(row.token_sha256, token_sha256) or row.ended_at is not None:
+        raise Unauthenticated(
+            "this token is not of a running task: the task has ended, or the token is wrong; "
+            "start the agent with `styx run`"
+        )
+    return row
+
+
+def person(c: Connection, bearer_sha256: str) -> str:
+    """The person that a bearer belongs to. Raises `Unauthenticated`."""
+    row = c.execute(select(PERSON).where(PERSON.c.bearer_sha256 == bearer_sha256)).one_or_none()
+    if row is None or not same(row.bearer_sha256, bearer_sha256):
+        raise Unauthenticated("this token is nobody's; sign in with `styx login`")
+    return str(row.name)
+
+
+def first_person(c: Connection) -> str | None:
+    """Who claimed the admin link; None before that."""
+    return c.execute(select(PERSON.c.name).limit(1)).scalar_one_or_none()
+
+
+def project(c: Connection, named: str | None) -> Record:
+    """A project by name or id, or the only one. Raises `UnknownProject` or `Invalid`."""
+    query = select(PROJECT).order_by(PROJECT.c.name)
+    if named is not None:
+        query = query.where(or_(PROJECT.c.name == named, PROJECT.c.id == named))
+    rows = c.execute(query).all()
+    if len(rows) == 1:
+        return rows[0]
+    if not rows:
+        what = f"no project {named[:64]!r}" if named else "there is no project yet"
+        raise UnknownProject(f"{what}; make one with `styx projects create NAME`")
+    raise Invalid(f"project: name one of {', '.join(r.name for r in rows)}")
+
+
+def end_task(c: Connection, task_id: str, now: datetime) -> Record:
+    """Set a task's end. Raises `UnknownTask` for one that isn't running."""
+    row = c.execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
+    if row is None or row.ended_at is not None:
+        raise UnknownTask(f"no running task {task_id[:40]!r}")
+    c.execute(update(TASK).where(TASK.c.id == task_id).values(ended_at=now))
+    return row
+
+
+def use_claim(c: Connection, code_sha256: str) -> None:
+    """Use up an admin link. Raises `Unauthenticated`."""
+    row = c.execute(
+        select(CLAIM).where(CLAIM.c.code_sha256 == code_sha256).with_for_update()
+    ).one_or_none()
+    if row is None or row.used:
+        raise Unauthenticated("this admin link is wrong or was used already")
+    c.execute(update(CLAIM).where(CLAIM.c.code_sha256 == code_sha256).values(used=True))
+
+
+def claimed(c: Connection) -> bool:
+    """Whether the admin link was ever used."""
+    return bool(c.execute(select(func.count()).select_from(PERSON)).scalar_one())

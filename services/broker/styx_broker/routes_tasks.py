@@ -1,0 +1,167 @@
+"""Projects and tasks: what `styx run` begins and ends with."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection, select
+from styx_core.contract.broker import ProjectCreated, TaskEnded, TaskStarted
+from styx_core.contract.grants import AdmitTask, RetireTask
+from styx_core.contract.values import Line, Name
+from styx_core.errors import Invalid
+from styx_core.ids import new_id
+
+from styx_broker import repository as repo
+from styx_broker.auth import TheCaller, TheDeps
+from styx_broker.tokens import fingerprint, new_token
+
+router = APIRouter(tags=["tasks"])
+
+
+class Body(BaseModel):
+    """A request's body: an unknown key is refused by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewProject(Body):
+    """A project to make."""
+
+    name: Name
+
+
+class NewTask(Body):
+    """A task to start."""
+
+    project: str | None = None
+    agent: Name = "agent"
+    name: Line = ""
+    branch: Line | None = None
+    worktree: Line | None = None
+
+
+class Started(Body):
+    """A task, with its token for this once, and what its agent's environment needs."""
+
+    id: str
+    token: str
+    project: str
+    url: str
+    tools: dict[str, str]
+    strip: list[str]
+    quiet: dict[str, str]
+
+
+@router.get("/v1/projects")
+async def projects(deps: TheDeps, _caller: TheCaller) -> list[dict[str, str]]:
+    """All projects by name."""
+    query = select(repo.PROJECT).order_by(repo.PROJECT.c.name)
+    rows = await deps.db.read(lambda c: c.execute(query).all())
+    return [{"id": row.id, "name": row.name} for row in rows]
+
+
+@router.post("/v1/projects", status_code=201)
+async def create_project(body: NewProject, deps: TheDeps, caller: TheCaller) -> dict[str, str]:
+    """Make a project."""
+    project_id, now = new_id("prj"), deps.now()
+
+    def save(c: Connection) -> None:
+        taken = select(repo.PROJECT.c.id).where(repo.PROJECT.c.name == body.name)
+        if c.execute(taken).first() is not None:
+            raise Invalid(f"name: there is a project {body.name!r} already")
+        repo.add(c, repo.PROJECT, id=project_id, name=body.name)
+        deps.outbox.record(
+            c,
+            ProjectCreated(
+                id=new_id("evt"),
+                at=now,
+                actor=caller.name,
+                project_id=project_id,
+                name=body.name,
+            ),
+        )
+
+    await deps.db.write(save)
+    return {"id": project_id, "name": body.name}
+
+
+@router.post("/v1/tasks", status_code=201)
+async def start_task(body: NewTask, deps: TheDeps, caller: TheCaller) -> Started:
+    """Start a task. `grants` admits it first, so that its first call finds it known."""
+    project = await deps.db.read(lambda c: repo.project(c, body.project))
+    task_id, token, now = new_id("tsk"), new_token("tsk"), deps.now()
+    about = {"agent": body.agent, "person": caller.name}
+    where = {"branch": body.branch, "worktree": body.worktree}
+    await deps.bus.request(AdmitTask(task_id=task_id, project_id=project.id, **about, **where))
+
+    def save(c: Connection) -> None:
+        repo.add(
+            c,
+            repo.TASK,
+            id=task_id,
+            project_id=project.id,
+            name=body.name,
+            token_sha256=fingerprint(token),
+            started_at=now,
+            **about,
+            **where,
+        )
+        deps.outbox.record(
+            c,
+            TaskStarted(
+                id=new_id("evt"),
+                at=now,
+                actor=caller.name,
+                project_id=project.id,
+                task_id=task_id,
+                name=body.name,
+                **about,
+                **where,
+            ),
+        )
+
+    await deps.db.write(save)
+    providers = deps.catalog.providers.values()
+    return Started(
+        id=task_id,
+        token=token,
+        project=project.name,
+        url=deps.settings.public_url,
+        tools={tool.name: p.kind for p in providers for tool in p.tools},
+        strip=sorted({name for p in providers for name in p.stripped()}),
+        quiet={name: value for p in providers for name, value in p.quiet.items()},
+    )
+
+
+@router.post("/v1/tasks/{task_id}/end")
+async def end_task(task_id: str, deps: TheDeps, caller: TheCaller) -> dict[str, str]:
+    """End a task: its token dies first, then all that it holds."""
+    now = deps.now()
+
+    def save(c: Connection) -> None:
+        row = repo.end_task(c, task_id, now)
+        deps.outbox.record(
+            c,
+            TaskEnded(
+                id=new_id("evt"),
+                at=now,
+                actor=caller.name,
+                project_id=row.project_id,
+                task_id=task_id,
+                why="its agent exited",
+            ),
+        )
+
+    await deps.db.write(save)
+    await deps.bus.request(RetireTask(task_id=task_id), deadline=8.0)
+    return {"id": task_id, "state": "ended"}
+
+
+@router.get("/v1/tasks")
+async def tasks(deps: TheDeps, _caller: TheCaller) -> list[dict[str, str | None]]:
+    """Running tasks, newest first."""
+    query = select(repo.TASK).where(repo.TASK.c.ended_at.is_(None))
+    rows = await deps.db.read(lambda c: c.execute(query.order_by(repo.TASK.c.id.desc())).all())
+    shown = ("id", "project_id", "agent", "person", "name", "branch")
+    return [
+        {n: getattr(row, n) for n in shown} | {"started_at": row.started_at.isoformat()}
+        for row in rows
+    ]

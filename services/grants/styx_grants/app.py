@@ -1,0 +1,40 @@
+"""The `grants` service, wired: bus only, no HTTP face of its own."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from styx_core.catalog import Catalog
+from styx_core.db import Database
+from styx_core.dispatch import handlers_of
+from styx_core.outbox import Outbox
+from styx_core.service import Context, Running, Service
+from styx_core.telemetry import OUTBOX as OUTBOX_ROWS
+
+from styx_grants import handlers, handlers_people
+from styx_grants.deps import Deps, SteadyClock
+from styx_grants.ending import Sweeper
+from styx_grants.models import METADATA, OUTBOX
+
+
+@asynccontextmanager
+async def open_grants(context: Context) -> AsyncIterator[Running]:
+    """Open the service on its context."""
+    outbox = Outbox(OUTBOX)
+    outbox.lag = OUTBOX_ROWS.labels("grants").set
+    db = Database(context.settings.database_url, METADATA, outbox.wake)
+    catalog = Catalog(context.bus)
+    await catalog.start()
+    deps = Deps(context.bus, db, outbox, catalog, SteadyClock(context.now))
+    outbox.start(db, context.bus)
+    sweeper = Sweeper(deps)
+    sweeper.start()
+    try:
+        yield Running(handlers=handlers_of("grants", deps, handlers, handlers_people))
+    finally:
+        await sweeper.stop()
+        await catalog.stop()
+        await outbox.stop()
+        await db.close()
+
+
+service = Service("grants", open_grants)

@@ -1,0 +1,182 @@
+"""A person's decision: the signature is checked here, against rows and keys of this service."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+from styx_core.contract.grants import Access, Choice, Decide
+from styx_core.contract.grants_events import GrantDecided
+from styx_core.errors import AlreadyDecided, Forbidden, Invalid
+from styx_core.ids import new_id
+from styx_core.scope import Scope, ordered
+from styx_core.signing import decision_payload, verify
+from styx_core.telemetry import DECISIONS
+
+from styx_grants import repository as repo
+from styx_grants.deadlines import Duration, expires_at
+from styx_grants.deps import Deps
+from styx_grants.machine import State, Step, apply
+from styx_grants.requesting import access
+
+
+def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
+    """Apply one person's signed choice. Raises our errors; nothing is changed then."""
+    choice = command.choice
+    grant = repo.grant(c, choice.grant_id, lock=True)
+    target = c.execute(select(repo.TARGET).where(repo.TARGET.c.id == grant.target_id)).one()
+    scopes = _chosen_scopes(grant, choice)
+    duration = Duration(choice.duration) if choice.duration else Duration(grant.duration)
+    payload = _signed(c, command, grant, target, scopes, duration)
+    if grant.state != State.PENDING:
+        raise AlreadyDecided(_who(grant))
+    if choice.verdict == "deny":
+        _settle(c, deps, command, grant, target, payload, now, Step.DENY, {})
+    else:
+        _approve(c, deps, command, grant, target, payload, now, scopes, duration)
+    return access(c, repo.grant(c, grant.id), target.name, grant.task_id)
+
+
+def verified(c: Connection, person: str, payload: str, signature: str) -> repo.Record:
+    """The approver whose key signed this. Raises `Forbidden` or `SignatureRefused`."""
+    approver = c.execute(
+        select(repo.APPROVER).where(repo.APPROVER.c.person == person)
+    ).one_or_none()
+    if approver is None:
+        raise Forbidden(f"{person} is not an approver here")
+    verify(approver.public_key, payload, signature)
+    return approver
+
+
+def _signed(
+    c: Connection,
+    command: Decide,
+    grant: repo.Record,
+    target: repo.Record,
+    scopes: tuple[Scope, ...],
+    duration: Duration,
+) -> str:
+    payload = decision_payload(
+        grant_id=grant.id,
+        verdict=command.choice.verdict,
+        target=target.name,
+        env=target.env,
+        scopes=scopes,
+        duration=duration,
+        command=grant.command,
+    )
+    verified(c, command.person, payload, command.signature)
+    return payload
+
+
+def _chosen_scopes(grant: repo.Record, choice: Choice) -> tuple[Scope, ...]:
+    """What is approved: all that was asked, or less. Raises `Invalid` for more."""
+    asked = {Scope(s) for s in grant.scopes}
+    chosen = set(choice.scopes) or asked
+    if not chosen <= asked:
+        more = ", ".join(ordered(chosen - asked))
+        raise Invalid(f"scopes: {more} was not asked for; an approval can only narrow")
+    return ordered(chosen)
+
+
+def _who(grant: repo.Record) -> str:
+    by = grant.decided_person or grant.decided_by or "its own end"
+    return f"{grant.id} is already {grant.state} ({by})"
+
+
+def _approve(
+    c: Connection,
+    deps: Deps,
+    command: Decide,
+    grant: repo.Record,
+    target: repo.Record,
+    payload: str,
+    now: datetime,
+    scopes: tuple[Scope, ...],
+    duration: Duration,
+) -> None:
+    if duration is Duration.ONCE and not grant.command_digest:
+        raise Invalid("duration: `once` is for a command that waits; this request names none")
+    _may_approve(c, command.person, grant)
+    said = {"scopes": list(scopes), "duration": duration}
+    earlier = list(c.execute(select(repo.APPROVAL).where(repo.APPROVAL.c.grant_id == grant.id)))
+    if any(row.person == command.person for row in earlier):
+        raise AlreadyDecided(f"you have approved {grant.id} already; it waits for others")
+    if any(row.choice != said for row in earlier):
+        raise AlreadyDecided("another approver narrowed this request otherwise; agree on one")
+    repo.add(
+        c,
+        repo.APPROVAL,
+        grant_id=grant.id,
+        person=command.person,
+        choice=said,
+        payload=payload,
+        signature=command.signature,
+        at=now,
+    )
+    if len(earlier) + 1 < grant.quorum:
+        return
+    until = expires_at(duration, now, grant.max_seconds)
+    values = {"scopes": list(scopes), "duration": duration, "expires_at": until}
+    _settle(c, deps, command, grant, target, payload, now, Step.APPROVE, values)
+
+
+def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
+    """Raises `Forbidden` unless policy lets this person approve this request."""
+    if not grant.approvable:
+        raise Forbidden(f"nobody can approve this: {grant.why}")
+    task = c.execute(select(repo.TASK).where(repo.TASK.c.id == grant.task_id)).one()
+    if task.person == person and not grant.own_agent:
+        raise Forbidden("the policy wants somebody else than the agent's own person to approve")
+    approver = c.execute(select(repo.APPROVER).where(repo.APPROVER.c.person == person)).one()
+    names = {person, *(f"role:{role}" for role in approver.roles)}
+    if grant.approvers is not None and names.isdisjoint(grant.approvers):
+        raise Forbidden(f"the policy lets only {', '.join(grant.approvers)} approve this")
+
+
+def _settle(
+    c: Connection,
+    deps: Deps,
+    command: Decide,
+    grant: repo.Record,
+    target: repo.Record,
+    payload: str,
+    now: datetime,
+    step: Step,
+    values: Mapping[str, object],
+) -> None:
+    state = apply(State(grant.state), step).state
+    reason = command.choice.reason
+    why = f"{command.person}: {reason}" if reason else grant.why
+    repo.set_grant(
+        c,
+        grant.id,
+        state=state,
+        decided_by="user",
+        decided_person=command.person,
+        decided_at=now,
+        why=why,
+        **values,
+    )
+    row = repo.grant(c, grant.id)
+    DECISIONS.labels(command.choice.verdict, "user").inc()
+    deps.outbox.record(
+        c,
+        GrantDecided(
+            id=new_id("evt"),
+            at=now,
+            actor=command.person,
+            project_id=row.project_id,
+            task_id=row.task_id,
+            grant_id=row.id,
+            target=target.name,
+            scopes=ordered(Scope(s) for s in row.scopes),
+            command=tuple(row.command),
+            verdict=command.choice.verdict,
+            decided_by="user",
+            because=tuple(row.because),
+            why=why,
+            expires_at=row.expires_at,
+            payload=payload,
+            signature=command.signature,
+        ),
+    )

@@ -1,0 +1,191 @@
+"""The commands of people: decide, revoke, list, connect, rules, approvers."""
+
+import hashlib
+
+from sqlalchemy import Connection, delete, func, select
+from styx_core.contract.base import Done
+from styx_core.contract.grants import (
+    Access,
+    Decide,
+    EnrolApprover,
+    GrantList,
+    ListGrants,
+    ListTargets,
+    PolicyText,
+    PutPolicy,
+    ReadPolicy,
+    RevokeGrant,
+    SaveTarget,
+    TargetList,
+)
+from styx_core.contract.grants_events import ApproverEnrolled, PolicyChanged, TargetSaved
+from styx_core.contract.values import TargetView
+from styx_core.errors import AlreadyDecided, Forbidden, Invalid
+from styx_core.ids import new_id
+from styx_core.signing import policy_payload, target_payload
+
+from styx_grants import deciding, policy_toml
+from styx_grants import repository as repo
+from styx_grants.deps import Deps
+from styx_grants.ending import end
+from styx_grants.issuing import end_leases
+from styx_grants.machine import State, Step
+from styx_grants.policy_lint import dead_rules
+from styx_grants.requesting import access, policy_text
+
+REVOKE = {State.PENDING: Step.CANCEL, State.ACTIVE: Step.REVOKE}
+
+
+async def decide(command: Decide, deps: Deps) -> Access:
+    """A person's signed choice."""
+    now = deps.now()
+    return await deps.db.write(lambda c: deciding.decide(c, deps, command, now))
+
+
+async def revoke_grant(command: RevokeGrant, deps: Deps) -> Access:
+    """End a grant, or take a waiting request away, and end its leases at the provider."""
+    now = deps.now()
+
+    def save(c: Connection) -> Access:
+        row = repo.grant(c, command.grant_id, lock=True)
+        step = REVOKE.get(State(row.state))
+        if step is None:
+            raise AlreadyDecided(f"{row.id} is already {row.state}")
+        why = command.reason or f"{command.person} revoked it"
+        end(c, deps, row, step, command.person, why, now)
+        name = select(repo.TARGET.c.name).where(repo.TARGET.c.id == row.target_id)
+        return access(c, repo.grant(c, row.id), c.execute(name).scalar_one(), row.task_id)
+
+    answer = await deps.db.write(save)
+    await end_leases(deps, command.grant_id)
+    return answer
+
+
+async def list_grants(command: ListGrants, deps: Deps) -> GrantList:
+    """Grants, newest first."""
+
+    def look(c: Connection) -> GrantList:
+        query = select(repo.GRANT).order_by(repo.GRANT.c.created_at.desc()).limit(command.limit)
+        if command.project_id is not None:
+            query = query.where(repo.GRANT.c.project_id == command.project_id)
+        if command.states:
+            query = query.where(repo.GRANT.c.state.in_(command.states))
+        return GrantList(grants=tuple(repo.grant_view(c, row) for row in c.execute(query).all()))
+
+    return await deps.db.read(look)
+
+
+async def list_targets(command: ListTargets, deps: Deps) -> TargetList:
+    """Targets of a project, or of a task's project as that task sees them."""
+    now = deps.now()
+
+    def look(c: Connection) -> TargetList:
+        project = command.project_id
+        if command.task_id is not None:
+            project = repo.task(c, command.task_id).project_id
+        rows = repo.targets(c, project)
+        return TargetList(
+            targets=tuple(repo.target_view(c, row, command.task_id, now) for row in rows)
+        )
+
+    return await deps.db.read(look)
+
+
+async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
+    """Keep a connected target; its env is signed for, since it decides which laws bind it."""
+    now = deps.now()
+    payload = target_payload(
+        project_id=command.project_id,
+        target_id=command.target_id,
+        name=command.name,
+        provider=command.provider,
+        env=command.env,
+    )
+
+    def save(c: Connection) -> TargetView:
+        deciding.verified(c, command.person, payload, command.signature)
+        values = command.model_dump(exclude={"target_id", "person", "signature"})
+        c.execute(delete(repo.TARGET).where(repo.TARGET.c.id == command.target_id))
+        taken = [t for t in repo.targets(c, command.project_id) if t.name == command.name]
+        if taken:
+            raise Invalid(f"name: this project has a target {command.name!r} already")
+        repo.add(c, repo.TARGET, id=command.target_id, expired=False, **values)
+        deps.outbox.record(
+            c,
+            TargetSaved(
+                id=new_id("evt"),
+                at=now,
+                actor=command.person,
+                project_id=command.project_id,
+                target=command.name,
+                provider=command.provider,
+                env=command.env,
+                label=command.label,
+            ),
+        )
+        row = repo.target_named(c, command.project_id, command.target_id)
+        return repo.target_view(c, row, None, now)
+
+    return await deps.db.write(save)
+
+
+async def put_policy(command: PutPolicy, deps: Deps) -> PolicyText:
+    """Replace a project's rules, all or none."""
+    now = deps.now()
+    try:
+        rules = policy_toml.loads(command.toml)
+    except policy_toml.PolicyTextError as error:
+        raise Invalid(f"policy: {error}") from None
+    for finding in dead_rules(rules):
+        raise Invalid(f"policy: rule {finding[0]}: {finding[1]}")
+    payload = policy_payload(project_id=command.project_id, toml=command.toml)
+
+    def save(c: Connection) -> PolicyText:
+        deciding.verified(c, command.person, payload, command.signature)
+        c.execute(delete(repo.POLICY).where(repo.POLICY.c.project_id == command.project_id))
+        repo.add(c, repo.POLICY, project_id=command.project_id, toml=command.toml)
+        deps.outbox.record(
+            c,
+            PolicyChanged(
+                id=new_id("evt"),
+                at=now,
+                actor=command.person,
+                project_id=command.project_id,
+                rules=len(rules),
+                sha256=hashlib.sha256(command.toml.encode()).hexdigest(),
+            ),
+        )
+        return PolicyText(toml=command.toml)
+
+    return await deps.db.write(save)
+
+
+async def read_policy(command: ReadPolicy, deps: Deps) -> PolicyText:
+    """A project's rules as their text."""
+    return PolicyText(toml=await deps.db.read(lambda c: policy_text(c, command.project_id)))
+
+
+async def enrol_approver(command: EnrolApprover, deps: Deps) -> Done:
+    """Take the first approver's key: trusted because there is none yet, and never again."""
+    now = deps.now()
+
+    def save(c: Connection) -> None:
+        if c.execute(select(func.count()).select_from(repo.APPROVER)).scalar_one():
+            raise Forbidden("an approver is enrolled already; the link works only once")
+        repo.add(
+            c,
+            repo.APPROVER,
+            person=command.person,
+            public_key=command.public_key,
+            roles=["owner"],
+            enrolled_at=now,
+        )
+        deps.outbox.record(
+            c,
+            ApproverEnrolled(
+                id=new_id("evt"), at=now, actor=command.person, public_key=command.public_key
+            ),
+        )
+
+    await deps.db.write(save)
+    return Done()

@@ -1,0 +1,191 @@
+"""Opening a request: what a call needs, put to the policy, becomes a grant row and its event."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from sqlalchemy import Connection, select
+from styx_core.contract.grants import Access
+from styx_core.contract.grants_events import AccessRequested, GrantDecided
+from styx_core.ids import new_id
+from styx_core.scope import Scope, Scopes, ordered
+from styx_core.telemetry import DECISIONS
+
+from styx_grants import policy_toml
+from styx_grants import repository as repo
+from styx_grants.deadlines import DEFAULT, Duration, expires_at
+from styx_grants.deps import Deps
+from styx_grants.machine import State, Step, apply
+from styx_grants.policy import Policy
+from styx_grants.policy_terms import Decision, Effect, Env, Request
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a task asks for at a target."""
+
+    scopes: Scopes
+    command: tuple[str, ...] = ()
+    digest: str | None = None
+    exact: bool = False
+    surface: str | None = None
+    operation: str | None = None
+    understood: str = ""
+    reason: str | None = None
+    duration: Duration = DEFAULT
+
+
+@lru_cache(maxsize=64)
+def compiled(toml: str) -> Policy:
+    """A project's policy, compiled once for each text."""
+    return Policy.compile(policy_toml.loads(toml))
+
+
+def policy_text(c: Connection, project_id: str) -> str:
+    """A project's rules; none at first, so that everything asks."""
+    row = c.execute(select(repo.POLICY).where(repo.POLICY.c.project_id == project_id)).one_or_none()
+    return row.toml if row is not None else ""
+
+
+def open_request(
+    c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
+) -> repo.Record:
+    """The grant row of a new request, decided by policy or pending; an equal open one is reused."""
+    waiting = _same_pending(c, task, target, asked)
+    if waiting is not None:
+        return waiting
+    decision = _evaluate(c, deps, task, target, asked, now)
+    row = _insert(c, task, target, asked, decision, now)
+    deps.outbox.record(c, _told(row, target, asked, decision, now))
+    return row
+
+
+def _same_pending(
+    c: Connection, task: repo.Record, target: repo.Record, asked: Asked
+) -> repo.Record | None:
+    rows = c.execute(
+        select(repo.GRANT).where(
+            repo.GRANT.c.task_id == task.id,
+            repo.GRANT.c.target_id == target.id,
+            repo.GRANT.c.state == State.PENDING,
+        )
+    )
+    wanted = (set(asked.scopes), list(asked.command), asked.digest)
+    return next((r for r in rows if (set(r.scopes), r.command, r.command_digest) == wanted), None)
+
+
+def _evaluate(
+    c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
+) -> Decision:
+    provider = deps.catalog.providers.get(target.provider)
+    return compiled(policy_text(c, task.project_id)).evaluate(
+        Request(
+            project=task.project_id,
+            provider=target.provider,
+            env=Env(target.env),
+            target=target.name,
+            scopes=asked.scopes,
+            agent=task.agent,
+            person=task.person,
+            command=asked.command[1:],
+            at=now,
+            narrowable=provider is not None and provider.narrowable(asked.scopes, asked.surface),
+        )
+    )
+
+
+def _insert(
+    c: Connection,
+    task: repo.Record,
+    target: repo.Record,
+    asked: Asked,
+    decision: Decision,
+    now: datetime,
+) -> repo.Record:
+    state = State.PENDING
+    decided: dict[str, object] = {}
+    if decision.effect is not Effect.ASK:
+        allowed = decision.effect is Effect.ALLOW
+        state = apply(state, Step.APPROVE if allowed else Step.DENY).state
+        decided = {"decided_by": decision.decided_by, "decided_at": now}
+        if allowed:
+            decided["expires_at"] = expires_at(asked.duration, now, decision.max_seconds)
+    grant_id = new_id("grt")
+    repo.add(
+        c,
+        repo.GRANT,
+        id=grant_id,
+        project_id=task.project_id,
+        task_id=task.id,
+        target_id=target.id,
+        state=state,
+        scopes=list(ordered(asked.scopes)),
+        command=list(asked.command),
+        command_digest=asked.digest,
+        exact=asked.exact,
+        surface=asked.surface,
+        operation=asked.operation,
+        understood=asked.understood,
+        reason=asked.reason,
+        why=decision.why,
+        because=list(decision.because),
+        mfa=decision.mfa,
+        approvers=None if decision.approvers is None else sorted(decision.approvers),
+        quorum=decision.quorum,
+        own_agent=decision.own_agent,
+        approvable=decision.approvable,
+        max_seconds=decision.max_seconds,
+        duration=asked.duration,
+        created_at=now,
+        **decided,
+    )
+    return repo.grant(c, grant_id)
+
+
+def _told(
+    row: repo.Record, target: repo.Record, asked: Asked, decision: Decision, now: datetime
+) -> AccessRequested | GrantDecided:
+    about = {
+        "id": new_id("evt"),
+        "at": now,
+        "project_id": row.project_id,
+        "task_id": row.task_id,
+        "grant_id": row.id,
+        "target": target.name,
+        "scopes": ordered(asked.scopes),
+        "command": asked.command,
+        "why": decision.why,
+    }
+    if decision.effect is Effect.ASK:
+        return AccessRequested(
+            **about, actor=row.task_id, reason=asked.reason, understood=asked.understood
+        )
+    DECISIONS.labels(decision.effect, decision.decided_by).inc()
+    return GrantDecided(
+        **about,
+        actor=str(decision.decided_by),
+        verdict="approve" if decision.effect is Effect.ALLOW else "deny",
+        decided_by=decision.decided_by,
+        because=decision.because,
+        expires_at=row.expires_at,
+    )
+
+
+STATUS = {State.ACTIVE: "active", State.PENDING: "pending", State.DENIED: "denied"}
+
+
+def access(c: Connection, row: repo.Record, target_name: str, task_id: str | None) -> Access:
+    """Where a request stands, as its task sees it."""
+    state = State(row.state)
+    inherited = row.duration == Duration.ALWAYS and row.task_id != task_id
+    return Access(
+        status=STATUS.get(state, "ended"),
+        grant_id=row.id,
+        scopes=ordered(Scope(s) for s in row.scopes),
+        target=target_name,
+        why=row.end_why or row.why,
+        because=tuple(row.because),
+        decided_by="persistent-grant" if inherited else row.decided_by,
+        expires_at=row.expires_at,
+        queue_position=repo.queue_position(c, row) if state is State.PENDING else None,
+    )
