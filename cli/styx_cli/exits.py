@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What a code says; the docstring of each is `MEANING[code]`."""
+    """A code for the shell; `MEANING` says each in words."""
 
     OK = 0
     USAGE = 64

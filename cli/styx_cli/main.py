@@ -2,8 +2,9 @@
 
 import sys
 from importlib import import_module
+from typing import Any
 
-import click
+from typer.core import TyperGroup
 from typer.main import get_command
 
 COMMANDS: dict[str, str] = {
@@ -11,16 +12,16 @@ COMMANDS: dict[str, str] = {
 }
 
 
-class LazyGroup(click.Group):
-    """A click group that imports `styx_cli.commands.<name>` only when that name is used."""
+class LazyGroup(TyperGroup):
+    """A group that imports `styx_cli.commands.<name>` only when that name is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
             return None
-        return get_command(import_module(f"styx_cli.commands.{name}").app)
+        return get_command(import_module(f"styx_cli.commands.{cmd_name}").app)
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ class Key:
 
     def identity(self, now: datetime) -> Identity | None:
         """What an ssh-agent may offer at `now`: None before, after and without a certificate."""
-        if not self._private or not self._blob :
+        if not self._private or not self._blob or now.timestamp() >= self._ends:
             return None
         return Identity(self._blob, self._private.sign)
 

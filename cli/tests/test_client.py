@@ -90,18 +90,18 @@ def test_nobody_there() -> None:
 def test_a_broker_that_is_just_coming_up_is_waited_for() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        asking = threading.Timer(0.05, listener.listen)
-        asking.start()
         client = Client(Address(f"http://127.0.0.1:{listener.getsockname()[1]}"))
-        answer = threading.Thread(target=_answer_once, args=(listener, asking))
+        coming_up = threading.Timer(0.1, listener.listen)
+        answer = threading.Thread(target=_answer_once, args=(listener, coming_up))
+        coming_up.start()
         answer.start()
         assert client.call("GET", "/v1/status") == {}
         client.close()
         answer.join()
 
 
-def _answer_once(listener: socket.socket, open_: threading.Timer) -> None:
-    open_.join()
+def _answer_once(listener: socket.socket, coming_up: threading.Timer) -> None:
+    coming_up.join()
     connection, _ = listener.accept()
     with connection:
         connection.recv(65536)

@@ -94,7 +94,7 @@ def test_the_task_ends_however_the_agent_ended(
 def test_a_signal_reaches_the_agent_and_the_task_still_ends(
     broker: FakeBroker, env: dict[str, str]
 ) -> None:
-    agent = "trap 'exit 8' TERM; echo up; while :; do sleep 0.05; done"
+    agent = "trap 'exit 8' TERM; echo up; for i in $(seq 400); do sleep 0.05; done"
     process = start(env, "--", "sh", "-c", agent)
     assert process.stdout
     process.stdout.readline()

@@ -1,8 +1,6 @@
 """How fast the audit log appends and an export is checked, beside bare SHA-256 of the same bytes.
 
 Processor time, since the work is all computing and the machine may be shared.
-
-`measure()` gives rows of (figure, ours, floor's name, floor, unit, aim, ok).
 """
 
 import hashlib
@@ -14,8 +12,7 @@ from styx_audit.entries import canonical
 from styx_audit.export import export
 from styx_audit.merkle import Frontier, leaf_hash
 from styx_audit.verify import verify_export
-
-Row = tuple[str, float, str, float, str, str, bool]
+from table import Row, print_table
 
 ENTRIES = 100_000
 AIM = 50_000
@@ -63,11 +60,12 @@ def measure(entries: int = ENTRIES) -> list[Row]:
     verify = entries / (process_time() - start)
     aim = f">= {AIM}"
     return [
-        ("audit append", append, "SHA-256", floor, "entries/s", ">= 10000", append >= 10_000),
-        ("audit verify", verify, "SHA-256", floor, "entries/s", aim, verdict.ok and verify >= AIM),
+        Row("audit append", append, "SHA-256", floor, "entries/s", ">= 10000", append >= 10_000),
+        Row(
+            "audit verify", verify, "SHA-256", floor, "entries/s", aim, verdict.ok and verify >= AIM
+        ),
     ]
 
 
 if __name__ == "__main__":
-    for row in measure():
-        print(*row, sep="\t")
+    print_table(measure())

@@ -1,15 +1,11 @@
-"""How fast redaction is, and that 1 MB of hostile text costs ten times 100 KB, not a hundred.
-
-`measure()` gives rows of (figure, ours, floor's name, floor, unit, aim, ok).
-"""
+"""How fast redaction is, and that 1 MB of hostile text costs ten times 100 KB, not a hundred."""
 
 import json
 import re
 from time import perf_counter
 
 from styx_core.redact import redact
-
-Row = tuple[str, float, str, float, str, str, bool]
+from table import Row, print_table
 
 HOSTILE = ("a=", "://a:b/", "password=$(", 'mysql "\\" ', "eyJ-", "mysql -p", "%41", "-----BEGIN ")
 LINE = json.dumps(
@@ -36,11 +32,10 @@ def measure() -> list[Row]:
         for piece in HOSTILE
     )
     return [
-        ("redact log lines", ours, "one pattern", floor, "MB/s", ">= 0.3", ours >= 0.3),
-        ("redact growth 100 KB to 1 MB", growth, "linear", 10.0, "x", "<= 25", growth <= 25),
+        Row("redact log lines", ours, "one pattern", floor, "MB/s", ">= 0.3", ours >= 0.3),
+        Row("redact growth 100 KB to 1 MB", growth, "linear", 10.0, "x", "<= 25", growth <= 25),
     ]
 
 
 if __name__ == "__main__":
-    for row in measure():
-        print(*row, sep="\t")
+    print_table(measure())

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-
 from styx_core.classify import Classified, classify
 from styx_core.scope import ordered
 from styx_core.tool import Tool

@@ -64,6 +64,11 @@ class Grammar:
             path = path.rpartition(" ")[0]
         return self.own.get("", _NONE).get(flag)
 
+    def knows(self, arg: str) -> bool:
+        """Whether any command has the flag that `arg` starts with."""
+        name = arg.partition("=")[0] if arg.startswith("--") else arg[:2]
+        return any(name in flags for flags in self.own.values())
+
     def full_name(self, path: str, flag: str) -> str:
         """The long flag that `flag` abbreviates, or `flag` itself."""
         if not self.tool.abbreviates or self.takes_value(path, flag) is not None:
@@ -95,7 +100,7 @@ def read(grammar: Grammar, argv: Sequence[str]) -> Reading:
     while rest:
         arg = rest.pop()
         if arg[:1] == "-":
-            _flag(grammar, reading, arg, rest, due=True)
+            _flag(grammar, reading, arg, rest, due=not grammar.knows(arg))
     return reading
 
 
@@ -117,10 +122,8 @@ def _flag(
 ) -> None:
     """One flag argument. `due`: a command was still to come when it stood there."""
     if due is None:
-        node, root = reading.node, grammar.tree.root
-        due = (bool(node.children) and not reading.settled) or (
-            node is root and not reading.strange
-        )
+        waiting = bool(reading.node.children) and not reading.settled
+        due = (waiting or reading.node is grammar.tree.root) and not reading.strange
     if arg.startswith("--"):
         _long(grammar, reading, arg, rest, due)
     else:
@@ -176,9 +179,8 @@ def _short(grammar: Grammar, reading: Reading, arg: str, rest: list[str], due: b
     for at in range(1, len(arg)):
         name = f"-{arg[at]}"
         takes = grammar.takes_value(reading.node.path, name)
-        attached = arg[at + 1 :]
-        if takes and attached:
-            reading.flags.append((name, attached.removeprefix("=")))
+        if takes and at + 1 < len(arg):
+            reading.flags.append((name, arg[at + 1 :].removeprefix("=")))
         else:
             reading.flags.append((name, _value(grammar, takes, rest)))
         _known(grammar, reading, name, takes, due)

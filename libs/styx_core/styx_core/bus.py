@@ -27,7 +27,15 @@ from opentelemetry.propagate import inject
 
 from styx_core import telemetry
 from styx_core.contract.base import Command, Fault, Message, snake
-from styx_core.contract.rights import CATALOG, DURABLES, STREAM, inbox
+from styx_core.contract.rights import (
+    CATALOG,
+    STREAM,
+    check_hear,
+    check_say,
+    entry_subject,
+    inbox,
+    next_subject,
+)
 from styx_core.dispatch import Handler, answer
 from styx_core.errors import TimedOut, Unavailable, from_wire
 
@@ -46,7 +54,7 @@ class Bus(Protocol):
     """What services see of the bus; `testing.MemoryBus` is the same on one loop."""
 
     async def request(self, command: Command[R], deadline: float | None = None) -> R:
-        """The owner's reply. Raises the owner's error, `Unavailable` or `TimedOut`."""
+        """The owner's reply. Raises the owner's error, `Unavailable`, `TimedOut` or `Forbidden`."""
         ...
 
     async def serve(self, service: str, handlers: Mapping[type[Command[Any]], Handler]) -> None:
@@ -54,7 +62,10 @@ class Bus(Protocol):
         ...
 
     async def publish(self, subject: str, event_id: str, body: bytes, trace: str = "") -> None:
-        """Add an event to the stream; returns once it is stored. Raises `Unavailable`."""
+        """Add an event to the stream; returns once it is stored.
+
+        Raises `Unavailable`, or `Forbidden` for an event of another service.
+        """
         ...
 
     async def fetch(self, service: str, most: int, seconds: float) -> "list[Delivery]":
@@ -149,6 +160,7 @@ class NatsBus:
     async def request(self, command: Command[R], deadline: float | None = None) -> R:
         """See `Bus.request`."""
         kind = type(command)
+        check_say(self._service, kind.subject)
         seconds = kind.deadline if deadline is None else deadline
         with telemetry.span(f"send {kind.subject}"):
             headers = {DEADLINE: str(int((time.time() + seconds) * 1000))}
@@ -170,6 +182,8 @@ class NatsBus:
 
     async def serve(self, service: str, handlers: Mapping[type[Command[Any]], Handler]) -> None:
         """See `Bus.serve`."""
+        for kind in handlers:
+            check_hear(self._service, kind.subject)
         running = await add_service(
             self._client, ServiceConfig(name=service, version="0.1.0", queue_group=service)
         )
@@ -208,6 +222,7 @@ class NatsBus:
 
     async def publish(self, subject: str, event_id: str, body: bytes, trace: str = "") -> None:
         """See `Bus.publish`."""
+        check_say(self._service, subject)
         headers = {"Nats-Msg-Id": event_id}
         if trace:
             headers["traceparent"] = trace
@@ -221,13 +236,12 @@ class NatsBus:
 
     async def fetch(self, service: str, most: int, seconds: float) -> list[Delivery]:
         """See `Bus.fetch`."""
+        check_say(self._service, next_subject(service))
         try:
             if self._pull is None:
-                subject = DURABLES[service][0]
                 self._pull = await self._js.pull_subscribe_bind(
                     durable=service, stream=STREAM, pending_msgs_limit=most * 4
                 )
-                log.debug("reading events", subject=subject)
             messages = await self._pull.fetch(most, timeout=seconds)
         except (NatsTimeout, TimeoutError):
             return []
@@ -238,6 +252,7 @@ class NatsBus:
 
     async def listen(self, pattern: str, hear: Callable[[str, bytes], None]) -> None:
         """See `Bus.listen`."""
+        check_hear(self._service, pattern)
 
         async def heard(msg: Msg) -> None:
             hear(msg.subject, msg.data)
@@ -246,6 +261,7 @@ class NatsBus:
 
     async def catalog_put(self, key: str, value: bytes) -> None:
         """See `Bus.catalog_put`."""
+        check_say(self._service, entry_subject(key))
         try:
             kv = await self._js.key_value(CATALOG)
             await kv.put(key, value)

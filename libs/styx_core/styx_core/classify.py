@@ -62,6 +62,7 @@ class _Rules:
             for path, flag in map(_at_flag, unfold_all(patterns))
         ]
         self.methods = frozenset(map(_at_flag, unfold_all(tool.methods)))
+        self.unnamed = frozenset(unfold_all(tool.unnamed))
         self.mints = frozenset(unfold_all(tool.mints))
         self.opaque = frozenset(unfold_all(tool.opaque))
         self.deletes = frozenset(unfold_all(tool.verbs.get(Scope.DELETE, ())))
@@ -100,7 +101,7 @@ def classify(tool: Tool, argv: Sequence[str]) -> Classified:
         scopes,
         why,
         surface=_surface(tool, reading),
-        operation=_operation(tool, reading),
+        operation=_operation(rules, reading),
         identity_switch=any(_switches_identity(tool, flag) for flag in reading.flags),
         mints=_mints(rules, reading),
     )
@@ -133,8 +134,8 @@ def _needs(rules: _Rules, reading: Reading, known: str) -> tuple[Scopes, str]:
     why = _phrase(known, scopes)
     if reading.verb is not None:
         scopes = frozenset({Scope(rules.grammar.verbs[reading.verb])})
-        why = f"a `{tool.name} … {reading.verb}` that isn't in the known tree: named so, it " + (
-            _phrase("", scopes).strip("` ")
+        why = f"newer than the known commands of `{tool.name}`; its verb: " + _phrase(
+            reading.verb, scopes
         )
     elif not scopes and not reading.strange and not reading.guessed and not reading.flags:
         scopes, why = frozenset({Scope(tool.bare)}), f"`{known}` names no command"
@@ -152,7 +153,8 @@ def _needs(rules: _Rules, reading: Reading, known: str) -> tuple[Scopes, str]:
 
 
 def _phrase(known: str, scopes: Scopes) -> str:
-    return f"`{known}` " + " and ".join(_PHRASES[s] for s in Scope if s in scopes)
+    told = scopes - READ or scopes
+    return f"`{known}` " + " and ".join(_PHRASES[s] for s in Scope if s in told)
 
 
 _WORD_EDGES = re.compile(r"[^0-9A-Za-z]+")
@@ -212,10 +214,10 @@ def _surface(tool: Tool, reading: Reading) -> str | None:
     return tool.surfaces.get(first, first) or None
 
 
-def _operation(tool: Tool, reading: Reading) -> str | None:
+def _operation(rules: _Rules, reading: Reading) -> str | None:
     """The provider's name of the operation; None where that isn't surely known."""
-    path = reading.node.path
-    if reading.node.scopes is None or reading.strange or not path:
+    tool, path = rules.tool, reading.node.path
+    if reading.node.scopes is None or reading.strange or not path or path in rules.unnamed:
         return None
     if tool.action_style != "iam":
         return path

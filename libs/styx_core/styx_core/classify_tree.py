@@ -88,11 +88,6 @@ class Tree:
         else:
             self.root.scopes = (self.root.scopes or frozenset()) | {scope}
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether any command is known besides the tool itself."""
-        return bool(self._folded)
-
     def first(self, word: str) -> Node | None:
         """The branch that a first word names."""
         node = self.root.children.get(word)

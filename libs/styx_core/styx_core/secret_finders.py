@@ -42,7 +42,7 @@ INTRODUCED: Final = re.compile(
 
 _USERINFO: Final = re.compile(r"://[^\s/:@\"'<>]{0,256}:(?:([^\s/\"'<>]++)|(?=/))", re.ASCII)
 _SLASHED: Final = re.compile(r"[^\s@\"'<>]{1,400}@")
-_NAME: Final = re.compile(r"([\w.-]+)(\\*[\"']?\]?)([ \t]{0,8}[:=]>?[ \t]{0,8})")
+_NAME: Final = re.compile(r"(?<![\w.-])([\w.-]++)(\\*[\"']?\]?)([ \t]{0,8}[:=]>?[ \t]{0,8})")
 _FLAG: Final = re.compile(r"(?<![\w.-])(--?[A-Za-z][\w-]*+)\\?[\"']?,?(?:\s|\\\n){1,16}")
 _OPENING: Final = re.compile(r"\\*[\"']")
 _QUOTED: Final = {

@@ -58,6 +58,7 @@ class Tool:
         secrets: flags whose value is a secret, for redaction.
         surfaces: first word -> the provider's name for that service where it differs.
         actions: path -> the provider's name for the operation where it can't be derived.
+        unnamed: commands that make no operation of a known name, or several.
         action_style: how operations are named: `path` (the words) or `iam` (`s3:DeleteObject`).
     Origin:
         version: the release of the tool that this was read from; source: how; total: how many
@@ -97,7 +98,20 @@ class Tool:
     secrets: Words = ()
     surfaces: Mapping[str, str] = field(default_factory=dict)
     actions: Mapping[str, str] = field(default_factory=dict)
+    unnamed: Words = ()
     action_style: str = "path"
+
+    def __post_init__(self) -> None:
+        """Refuse what would be read as something else.
+
+        Raises:
+            ValueError: one text where a tuple of words belongs, or a class that isn't a scope.
+        """
+        for each in fields(self):
+            if each.type is Words and isinstance(getattr(self, each.name), str):
+                raise ValueError(f"{each.name} of {self.name} is a tuple of words, not one text")
+        for name in (self.bare, *self.verbs, *self.adds):
+            Scope(name)
 
     def by_class(self) -> Mapping[Scope, Words]:
         """The command paths, by the class that they need."""
@@ -135,7 +149,7 @@ def _shaped(key: str, kind: Any, value: object) -> Any:
         return tuple(value)  # type: ignore[arg-type]
     if kind is ByPath and isinstance(value, dict) and all(map(_is_words, value.values())):
         return {path: tuple(words) for path, words in value.items()}
-    if kind == Mapping[str, str] and isinstance(value, dict):
+    if kind == Mapping[str, str] and isinstance(value, dict) and _is_words([*value.values()]):
         return value
     if isinstance(kind, type) and type(value) is kind:
         return value

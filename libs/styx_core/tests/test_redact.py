@@ -50,6 +50,25 @@ def test_every_common_shape_vanishes_wherever_it_stands(kind: str, fake: str) ->
         assert MARK in out, (kind, around)
 
 
+PARTED = [
+    "ey" + "JhbGciOiJIUzI1NiJ9.eyJpc3MiOiJGSVhUVVJFIn0.FIXTUREabc",
+    "ey" + "JlbmMiOiJGSVhUVVJFIn0..FIXTUREiv.FIXTUREtext.FIXTUREtag",
+    "123456789:A" + "AFIXTURE" + "abcDEF0123456789" * 2,
+    "MTFIXTURE" + "abcDEF0123456789a" + ".FIXTUR.FIXTURE" + "abcDEF0123456789" * 2,
+]
+
+
+@pytest.mark.parametrize("fake", PARTED)
+@pytest.mark.parametrize("around", [a for a in AROUND if "Bearer" not in a and "@" not in a])
+def test_a_token_known_by_its_parts_vanishes(fake: str, around: str) -> None:
+    assert redact(around.format(fake)) == around.format(MARK)
+
+
+def test_what_hiding_brings_together_is_hidden_too() -> None:
+    once = redact("://u:://u:@@")
+    assert redact(once) == once
+
+
 PW = "hunter2" + "FIXTURE"
 
 

@@ -1,4 +1,4 @@
-"""Folding many command paths into few patterns with `{a,b}` alternatives, and writing a tool's file.
+"""Folding many command paths into few patterns with `{a,b}`, and writing a tool's file.
 
 Rules: `unfold` of what `fold` returns gives the paths back, each once. Sorted, so that a rerun on
 the same release changes nothing.
@@ -32,10 +32,27 @@ def fold(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _pattern(paths: list[str]) -> str:
-    root: Trie = {}
+    """Paths below one word: beginnings that share all their endings are written once."""
+    endings: dict[str, list[str]] = defaultdict(list)
     for path in paths:
+        start, hyphen, end = path.partition("-")
+        if hyphen and " " not in start:
+            endings[hyphen + end].append(start)
+        else:
+            endings[""].append(path)
+    shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for end, starts in endings.items():
+        shared[tuple(starts)].append(end)
+    parts = [_trie(list(starts)) + _trie(ends) for starts, ends in shared.items()]
+    return parts[0] if len(parts) == 1 else "{" + ",".join(parts) + "}"
+
+
+def _trie(texts: list[str]) -> str:
+    """Texts that begin alike, as one pattern."""
+    root: Trie = {}
+    for text in texts:
         node = root
-        for part in [*re.findall(r"[ -]?[^ -]*", path)[:-1], ""]:
+        for part in [*re.findall(r"[ -]?[^ -]*", text)[:-1], ""]:
             node = node.setdefault(part, {})
     return _render(root)
 
@@ -46,7 +63,7 @@ def _render(node: Trie) -> str:
 
 
 def write(tool: Tool) -> None:
-    """Write `tool` where the adapters ship it, a line for each pattern, and say what was written."""
+    """Write `tool` where the adapters ship it, a line for each pattern, and say so."""
     path = COMMANDS / f"{tool.name}.json"
     stated = {f.name: getattr(tool, f.name) for f in fields(tool)}
     stated = {key: value for key, value in stated.items() if value or key == "greedy"}

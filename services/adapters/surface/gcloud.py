@@ -28,10 +28,11 @@ DELETE_STARTS = ("delete-",)
 DECLARED = {
     "read": lines("""
         logging read, logging tail, storage cat, storage ls, storage du, storage hash, help
-        secrets versions access, survey, pubsub subscriptions pull, container clusters get-credentials
-        compute instances get-serial-port-output, compute instances get-screenshot
-        projects get-ancestors, app logs read, app logs tail, functions logs read
-        compute tpus tpu-vm get-guest-attributes, compute instances get-guest-attributes
+        secrets versions access, survey, pubsub subscriptions pull
+        container clusters get-credentials, compute instances get-serial-port-output
+        compute instances get-screenshot, projects get-ancestors, app logs read, app logs tail
+        functions logs read, compute tpus tpu-vm get-guest-attributes
+        compute instances get-guest-attributes
         """),
     "write": lines("""
         auth print-access-token, auth print-identity-token, config config-helper
@@ -44,15 +45,16 @@ DECLARED = {
         """),
     "deploy": lines("""
         app deploy, run deploy, run jobs deploy, run worker-pools deploy, functions deploy
-        run compose up, endpoints services deploy, builds submit, builds triggers run, deploy apply
-        deploy releases create, deploy releases promote, deploy rollouts approve
+        run compose up, endpoints services deploy, builds submit, builds triggers run
+        deploy apply, deploy releases create, deploy releases promote, deploy rollouts approve
         deploy rollouts advance, deploy rollouts retry-job, deploy rollouts ignore-job
         deploy targets rollback, deploy targets redeploy, run services replace
         run services update, run services update-traffic, run jobs replace, run jobs execute
-        run worker-pools replace, app services set-traffic, app versions start, app versions migrate
-        ai endpoints deploy-model, ai index-endpoints deploy-index, functions local deploy
-        deployment-manager deployments create, deployment-manager deployments update
-        infra-manager deployments apply, compute instance-groups managed rolling-action replace
+        run worker-pools replace, app services set-traffic, app versions start
+        app versions migrate, ai endpoints deploy-model, ai index-endpoints deploy-index
+        functions local deploy, deployment-manager deployments create
+        deployment-manager deployments update, infra-manager deployments apply
+        compute instance-groups managed rolling-action replace
         compute instance-groups managed rolling-action restart
         compute instance-groups managed rolling-action start-update
         api-gateway api-configs create, apigee apis deploy, firestore indexes composite create
@@ -63,9 +65,10 @@ DECLARED = {
     "write delete": lines("storage mv"),
 }
 MINTS = lines("""
-    auth login, auth print-access-token, auth print-identity-token, auth activate-service-account
-    auth application-default login, auth application-default print-access-token
-    config config-helper, iam service-accounts keys create, iam service-accounts sign-blob
+    auth login, auth print-access-token, auth print-identity-token
+    auth activate-service-account, auth application-default login
+    auth application-default print-access-token, config config-helper
+    iam service-accounts keys create, iam service-accounts sign-blob
     iam service-accounts sign-jwt, services api-keys create, services api-keys get-key-string
     storage hmac create, storage sign-url, compute sign-url, iap oauth-clients create
     iap oauth-clients reset-secret, sql ssl client-certs create, sql ssl-certs create
@@ -74,23 +77,37 @@ MINTS = lines("""
     redis instances get-auth-string, sql generate-login-token, secrets versions access
     """)
 NEWER_GROUPS = """
-access-summaries acl-policies addons agent-gateways agent-identity anywhere-caches
-api-hub-instances apihub application-templates auth-providers authorizations automigrationconfig
-beyondcorp biglake bucket-operations capabilities catalogs cloud-control-deployments cloud-controls
-cloudlocationfinder cmek-config collections compliance-manager components
-composite-health-checks compose connections curations data-objects delta-sharing dependencies
-design-center discovered-api-observations discovered-api-operations encryption-config entraid-certs
-events external-apis framework-deployments frameworks global-vm-extension-policies
-health-aggregation-policies health-sources host-groups host-project-registrations iceberg
-indexes insights-configs intelligence-findings mapping-rules monitoring-points
-multicast-domain-groups multicast-domains multicloud-data-transfer-configs namespaces
-network-monitoring-providers network-paths observability org-rollout-plans org-rollouts
-organization-events organization-impacts plugins proposal recent-queries resource-changes
-resource-drifts retired-resources revisions rollout-plans rollouts runtime-project-attachments
-saved-queries scim-tenants scopes security-gateways service-bindings service-health shared-templates
-shares single-tenant-hsm slots spaces specs sub-blocks tokens trace-scopes transports tuning-jobs
-vector-search web-paths worker-pools zone-vm-extension-policies
+access-events access-summaries acl-policies addons agent-gateways agent-identity agent-registry
+anywhere-caches api-hub-instances apihub application-templates auth-providers auth-tokens
+authorizations automigrationconfig beyondcorp biglake bucket-operations capabilities catalogs
+cloud-control-deployments cloud-controls cloudlocationfinder cmek-config collections
+compliance-manager components composite-health-checks connections context curations data-objects
+data-product-sharing data-source-references datalineage delta-sharing dependencies
+deployment-events design-center destinations device-run discovered-api-observations
+discovered-api-operations dns-threat-detectors encryption-config entraid-certs events extensions
+external-apis feature-configs framework-deployments frameworks global-vm-extension-policies
+health-aggregation-policies health-sources host-groups host-project-registrations hosts iceberg
+image-streaming-cache indexes insights-configs intelligence-findings ipam-admin-scopes kaj-config
+kaj-enrollment lineage-events mapping-rules mcp-servers memory-layers monitoring-points
+multicast-domain-groups multicast-domains multicloud-data-transfer-configs
+multicloud-data-transfer-supported-services namespaces network-monitoring-providers network-paths
+number-registry observability org-rollout-plans org-rollouts organization-events
+organization-impacts plugins processes proposal recent-queries
+regional-multicast-consumer-associations regional-multicast-group-range-activations
+resource-changes resource-drifts retired-resources revisions rollout-plans rollouts
+rolloutsequences runs runtime-project-attachments saved-queries schema-bundles scopes
+security-gateways service-bindings service-config service-health shared-templates shares
+single-tenant-hsm skills slots spaces specs sub-blocks token-auth-users trace-scopes transports
+tuning-jobs url-filtering vector-search web-paths wildfire-analysis worker-pools
+zone-vm-extension-policies
 """
+DELETING_FLAGS = (
+    "storage rsync --delete-unmatched-destination-objects",
+    "storage batch-operations jobs create --delete-object",
+    "transfer jobs {create,update} --delete-from",
+    "dns record-sets import --delete-all-existing",
+    "compute sole-tenancy node-groups update --delete-nodes",
+)
 IDENTITY = """
 --account --configuration --impersonate-service-account --access-token-file --flags-file
 """
@@ -126,42 +143,70 @@ def classed(paths: set[str]) -> dict[str, set[str]]:
     return found
 
 
-def main(root: Path) -> None:
-    """Read the tree and write the tool."""
+def read_tree(root: Path) -> Tree:
+    """The tree of an installation."""
     spec = importlib.util.spec_from_file_location("tree", root / "data/cli/gcloud_completions.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     tree: Tree = module.STATIC_COMPLETION_CLI_TREE
+    return tree
+
+
+def main(root: Path) -> None:
+    """Read the tree and write the tool."""
+    tree = read_tree(root)
     plain = {path[1:] if path[0] in TRACKS else path for path in leaves(tree)}
     paths = {" ".join(path) for path in plain}
     by_class = classed(paths)
     verbs = {
-        name: fold({path.rpartition(" ")[2] for path in by_class[name] & paths if by_verb(path) == name})
+        name: fold(
+            {path.rpartition(" ")[2] for path in by_class[name] & paths if by_verb(path) == name}
+        )
         for name in ("read", "delete")
     }
     groups = {word for path in plain for word in path[:-1]} | words(NEWER_GROUPS)
     groups -= {path[-1] for path in plain if len(path) > 1 and path[-1] not in words(NEWER_GROUPS)}
-    flags = tree["flags"]
+    by_class["read"].add("")
+    _write(root, tree["flags"], len(paths), by_class, verbs, groups)
+
+
+def _write(
+    root: Path,
+    flags: Tree,
+    total: int,
+    by_class: dict[str, set[str]],
+    verbs: dict[str, tuple[str, ...]],
+    groups: set[str],
+) -> None:
     write(
         Tool(
             name="gcloud",
             version=(root / "VERSION").read_text(encoding="utf-8").strip(),
             source="the command tree that gcloud ships for completion",
-            total=len(paths),
-            **{name: fold(found | ({""} if name == "read" else set())) for name, found in by_class.items()},
+            total=total,
+            read=fold(by_class["read"]),
+            write=fold(by_class["write"]),
+            deploy=fold(by_class["deploy"]),
+            delete=fold(by_class["delete"]),
             skips=TRACKS,
             verbs={**verbs, "deploy": ("deploy",)},
             nouns=(fold([f"_ {word}" for word in groups])[0].removeprefix("_ "),),
             bare="read",
             values=tuple(sorted(flag for flag, kind in flags.items() if kind != "bool")),
-            switches=(*sorted(flag for flag, kind in flags.items() if kind == "bool"), "-q")
-            + ("--no-{log-http,user-output-enabled,quiet}",),
+            switches=(
+                *sorted(flag for flag, kind in flags.items() if kind == "bool"),
+                "-q",
+                "-v",
+                "--no-{log-http,user-output-enabled,quiet}",
+            ),
             greedy=False,
-            help_flags=("--help", "-h", "--version", "-v"),
+            help_flags=("--help", "-h"),
+            alone=("--version", "-v"),
             help_words=("help",),
-            opaque=tuple(lines("compute ssh --, docker")),
-            adds={"delete": ("storage rsync --delete-unmatched-destination-objects",)},
+            opaque=("docker",),
+            adds={"delete": DELETING_FLAGS},
             mints=tuple(MINTS),
             identity=tuple(IDENTITY.split()),
             secrets=("--password", "--root-password", "--set-root-password"),

@@ -10,15 +10,15 @@ import sys
 
 from fold import fold, write
 from styx_core.tool import Tool
-from verbs import classes, lines
+from verbs import classes, lines, names
 
 LATER = lines("""
     accessibility, agent-task create, agent-task list, agent-task view, alias import
     attestation download, attestation inspect, attestation trusted-root, attestation verify
     auth switch, auth token, cache delete, cache list, codespace view, config clear-cache
-    config list, copilot, discussion list, discussion view, gist rename, issue lock, issue unlock
-    label clone, org list, pr lock, pr unlock, pr update-branch, pr revert, preview prompter
-    project close, project copy, project create, project delete, project edit
+    config list, copilot, discussion list, discussion view, gist rename, issue lock
+    issue unlock, label clone, org list, pr lock, pr unlock, pr update-branch, pr revert
+    preview prompter, project close, project copy, project create, project delete, project edit
     project field-create, project field-delete, project field-list, project item-add
     project item-archive, project item-create, project item-delete, project item-edit
     project item-list, project link, project list, project mark-template, project unlink
@@ -31,7 +31,7 @@ LATER = lines("""
     variable delete, variable get, variable list, variable set, release download, version
     licenses, codespace select
     """)
-TOPICS = "actions environment exit-codes formatting mintty reference accessibility".split()
+TOPICS = names("actions environment exit-codes formatting mintty reference accessibility")
 DECLARED = {
     "read": [
         "",
@@ -46,17 +46,16 @@ DECLARED = {
         """),
     ],
     "write": lines("""
-        alias delete, auth status --show-token, auth logout, auth token, auth git-credential
+        alias delete, auth logout, auth token, auth git-credential
         config get, config clear-cache, extension remove, skill remove, extension browse
-        pr checkout, repo clone, gist clone, release verify-asset --x, codespace view --x, copilot
-        codespace ports forward, codespace ports visibility, codespace select, release publish
-        auth status --x, skill publish
+        pr checkout, repo clone, gist clone
+        copilot, codespace ports forward, codespace ports visibility, codespace select
+        release publish, skill publish
         """),
     "delete": lines("""
         release delete-asset, project field-delete, project item-delete
         """),
 }
-MISREAD = {path for path in DECLARED["write"] if " --" in path}
 ALIASES = """
 cs codespace|at attestation|rs ruleset|ext extension|extensions extension|skills skill
 agent agent-task|agents agent-task|agent-tasks agent-task|tasks agent-task
@@ -68,8 +67,6 @@ skill
 """
 CREATED = "issue pr repo release gist autolink"
 REMOVED = "secret variable"
-HOSTS = "auth login,auth logout,auth refresh,auth setup-git,auth status,auth switch,auth token"
-HOST = ("-h=", "--hostname=", "-u=", "--user=", "--secure-storage", "-s=", "--scopes=")
 EXTRA = {
     "auth token": ("-h=", "--hostname=", "-u=", "--user=", "--secure-storage"),
     "auth switch": ("-h=", "--hostname=", "-u=", "--user="),
@@ -80,6 +77,8 @@ EXTRA = {
     "repo create": ("-h=", "--homepage="),
     "repo edit": ("-h=", "--homepage="),
 }
+UNSURE = ("-h=",)
+"""What `-h` means to a command whose help wasn't read: perhaps a host, so it isn't help."""
 EXEC = "extension exec, copilot, codespace ssh, repo clone, gist clone, repo fork"
 HEADING = re.compile(r"^#+ `gh ([a-z -]+?)(?: [<{\[(].*)?`$")
 FLAG = re.compile(r"^ +(?:(-\w), )?(?:(--[\w-]+))( \S+)?(?:   .*)?$")
@@ -108,7 +107,7 @@ def aliases(paths: set[str]) -> dict[str, str]:
         ("create", "new", CREATED),
         ("delete", "remove", REMOVED),
     ):
-        for path in paths:
+        for path in sorted(paths):
             before, _, last = path.rpartition(" ")
             if last == verb and before.rpartition(" ")[2] in groups.split():
                 found[f"{before} {other}"] = path
@@ -124,18 +123,24 @@ def main(program: str) -> None:
     )
     options = read_reference(text)
     paths = {*options, *LATER}
-    declared = {
-        **DECLARED,
-        "write": [path for path in DECLARED["write"] if path not in MISREAD],
-    }
+    total = len(options)
+    options |= {path: UNSURE for path in LATER if path not in options}
     options |= {path: (*options.get(path, ()), *flags) for path, flags in EXTRA.items()}
+    _write(version.split()[2], total, paths, options)
+
+
+def _write(version: str, total: int, paths: set[str], options: dict[str, tuple[str, ...]]) -> None:
+    found = classes(paths, DECLARED)
     write(
         Tool(
             name="gh",
-            version=version.split()[2],
+            version=version,
             source="`gh reference`, and gh's manual for commands of later releases",
-            total=len(paths),
-            **{name: fold(found) for name, found in classes(paths, declared).items()},
+            total=total,
+            read=fold(found["read"]),
+            write=fold(found["write"]),
+            deploy=fold(found["deploy"]),
+            delete=fold(found["delete"]),
             aliases=aliases(paths),
             bare="read",
             verbs={"delete": ("delete", "remove")},

@@ -14,21 +14,23 @@ from styx_core.tool import Tool
 from verbs import classes, lines
 
 DECLARED = {
-    "read": lines("""
+    "read": [
+        "",
+        *lines("""
         db diff, db dump, db lint, db pull, db schema declarative generate, domains reverify
         config pull, functions download, functions new, gen types, init, inspect report
         issue bug, issue docs, issue feature, migration fetch, migration list, migration new
-        postgres-config get, services, start, status, stop, test new
-        telemetry enable, telemetry disable, telemetry status
-        completion bash, completion fish, completion powershell, completion zsh, sso info
-        db schema declarative sync, functions serve, db start
-        """)
-    + [""],
+        postgres-config get, services, start, status, stop, test new, telemetry enable
+        telemetry disable, telemetry status, completion bash, completion fish
+        completion powershell, completion zsh, sso info, db schema declarative sync
+        functions serve, db start
+        """),
+    ],
     "write": lines("""
         bootstrap, link, login, logout, db query, gen bearer-jwt, gen signing-key, gen keys
         migration repair, migration squash, seed buckets, storage cp, encryption update-root-key
-        domains activate, domains create, vanity-subdomains activate, network-restrictions update
-        test db, unlink, encryption get-root-key, projects api-keys
+        domains activate, domains create, vanity-subdomains activate
+        network-restrictions update, test db, unlink, encryption get-root-key, projects api-keys
         backups restore, db remote commit, db advisors
         """),
     "deploy": lines("config push, db push, functions deploy, migration up"),
@@ -123,7 +125,10 @@ def _write(
             version=version,
             source="the help of every command of the CLI",
             total=len(paths),
-            **{name: fold(found) for name, found in by_class.items()},
+            read=fold(by_class["read"]),
+            write=fold(by_class["write"]),
+            deploy=fold(by_class["deploy"]),
+            delete=fold(by_class["delete"]),
             aliases=aliases,
             bare="read",
             values=tuple(flag.removesuffix("=") for flag in flags if flag.endswith("=")),
@@ -132,7 +137,10 @@ def _write(
             help_flags=("--help", "-h", "--version", "-v", "--completions"),
             adds={
                 "delete": ("functions deploy --prune", "stop --no-backup"),
-                "write": ("db pull --linked",),
+                "write": (
+                    "db pull --linked",
+                    "db schema declarative {generate --reset,sync --apply}",
+                ),
             },
             mints=tuple(MINTS),
             identity=("--profile",),

@@ -39,7 +39,7 @@ def of_verb(verb: str) -> str:
 
 
 def classes(paths: Iterable[str], declared: Mapping[str, Iterable[str]]) -> Classes:
-    """Every path under the class that it needs; `declared` (class -> paths) goes before the verb."""
+    """Every path under the class that it needs; `declared` (class -> paths) beats the verb."""
     wins: dict[str, set[str]] = {}
     for name, named in declared.items():
         for path in named:
@@ -49,6 +49,11 @@ def classes(paths: Iterable[str], declared: Mapping[str, Iterable[str]]) -> Clas
         for name in wins.get(path) or {of_verb(path.rpartition(" ")[2])}:
             found[name].add(path)
     return found
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The words of a text, in order."""
+    return tuple(text.split())
 
 
 def lines(text: str) -> list[str]:

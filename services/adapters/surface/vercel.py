@@ -17,33 +17,39 @@ from verbs import classes, lines
 DECLARED = {
     "read": lines("""
         activity, alerts, api, bisect, build, contract, dev, init, httpstat, inspect, list, logs
-        mcp, open, pull, usage, whoami, version, agent, agent init, skills, metrics, metrics query
-        traces, comments, tokens, domains, flags, global-config, project, webhooks, dns, crons
-        certs, teams, target, blob, git, env, cache, env pull, env run, flags open
-        integration open, comments open, connect open, microfrontends pull, telemetry
-        telemetry enable, telemetry disable, telemetry flush, guidance, guidance enable
-        guidance disable, project access-summary, project access-groups, alerts rules
-        ai-gateway coding-agents setup, ai-gateway leaderboard labs, ai-gateway leaderboard apps
-        ai-gateway leaderboard providers, flags versions, vcr config, deploy-hooks, redirects
-        routes, integration, microfrontends, firewall, rolling-release, ai-gateway, agent-runs
-        vcr, connect, oauth-apps, integration guide, domains verify
-        """)
-    + ["project protection", "routes export", "microfrontends inspect-group"],
+        mcp, open, pull, usage, whoami, version, agent, agent init, skills, metrics
+        metrics query, traces, comments, tokens, domains, flags, global-config, project
+        webhooks, dns, crons, certs, teams, target, blob, git, env, cache, env pull, env run
+        flags open, integration open, comments open, connect open, microfrontends pull
+        telemetry, telemetry enable, telemetry disable, telemetry flush, guidance
+        guidance enable, guidance disable, project access-summary, project access-groups
+        alerts rules, ai-gateway coding-agents setup, ai-gateway leaderboard labs
+        ai-gateway leaderboard apps, ai-gateway leaderboard providers, flags versions
+        vcr config, deploy-hooks, redirects, routes, integration, microfrontends, firewall
+        rolling-release, ai-gateway, agent-runs, vcr, connect, oauth-apps, integration guide
+        domains verify
+            project protection, routes export, microfrontends inspect-group
+        """),
     "write": lines("""
+        project checks add, project checks update, project protection enable
+        project protection disable
         alias, project token, connect token, curl, sandbox, sandbox exec, switch, cron run
         global-config tokens, blob signed-token, blob presign, traces create, buy domain
         vcr login, upgrade, version use, version update, version autoupdate, teams request
         project web-analytics, project speed-insights, git disconnect, vcr permissions, login
-        link, firewall discard, routes discard-staging, routes publish, logout
-        blob get-token, oauth-apps register, flags prepare
+        link, firewall discard, routes discard-staging, routes publish, logout, blob get-token
+        oauth-apps register, flags prepare
         """),
-    "deploy": lines("""
+    "deploy": [
+        "",
+        *lines("""
         deploy, deploy continue, deploy init, promote, redeploy, rollback, firewall publish
         redirects promote, rolling-release start, rolling-release approve, vcr build, vcr push
         rolling-release complete, rolling-release abort, routes publish
-        """)
-    + [""],
+        """),
+    ],
     "delete": lines("""
+        project checks remove, project checks rm
         cache purge, cache invalidate, cache dangerously-delete, blob del, connect revoke-tokens
         microfrontends remove-from-group, microfrontends delete-group, blob empty-store
         firewall ip-blocks unblock, vcr permissions clear, sandbox rm, sandbox remove
@@ -109,26 +115,36 @@ def main(source: Path) -> None:
     aliases = {path: meant for path, meant in aliases.items() if path not in ("switch", "teams")}
     options = {path: flags for path, flags in options.items() if flags}
     options[""] = (*options["deploy"], "--public")  # bare `vercel` deploys; --public is old
+    _write(read["version"], paths, aliases, options)
+
+
+def _write(version: str, paths: list[str], aliases: dict[str, str], options: Flags) -> None:
     by_class = classes(paths, DECLARED)
     write(
         Tool(
             name="vercel",
-            version=read["version"],
+            version=version,
             source="the commands that the CLI's own package declares",
             total=len(set(paths)),
-            **{name: fold(found) for name, found in by_class.items()},
+            read=fold(by_class["read"]),
+            write=fold(by_class["write"]),
+            deploy=fold(by_class["deploy"]),
+            delete=fold(by_class["delete"]),
             aliases=aliases,
             bare="read",
             values=tuple(GLOBAL_VALUES.split()),
             switches=tuple(GLOBAL_SWITCHES.split()),
             options=options,
-            operands=("api", "traces", "metrics"),
+            operands=("api", "traces", "metrics", "project checks", "project protection"),
             greedy=False,
             help_flags=("--help", "-h"),
             help_words=("help",),
             alone=("--version", "-v"),
             opaque=("curl", "sandbox", "sandbox exec", "env run"),
-            adds={"write": (f"api {BODY}",)},
+            adds={
+                "write": (f"api {BODY}", "global-config backups --restore"),
+                "delete": ("global-config tokens --remove",),
+            },
             methods=("api {-X,--method}",),
             mints=tuple(MINTS),
             identity=("--token", "-t", "--api", "--global-config", "-Q"),

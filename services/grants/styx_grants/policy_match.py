@@ -51,5 +51,4 @@ def _in_doubt(effect: Effect, pattern: Words, request: Request) -> Effect | None
         return None
     if not request.command:
         return _ASK
-    hidden = request.plain < len(request.command)
-    return effect if hidden and _in_order(pattern, request.command) else None
+    return effect if _in_order(pattern, request.command) else None

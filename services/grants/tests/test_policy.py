@@ -43,7 +43,7 @@ def request(**changes: object) -> Request:
     return Request(**(plain | changes))  # type: ignore[arg-type]
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(policies, requests)
 def test_agrees_with_the_reference(rules: list[Rule], request: Request) -> None:
     ours, theirs = decide(rules, request), reference.decide(rules, request)

@@ -11,7 +11,7 @@ CHANGES = frozenset({Scope.WRITE, Scope.DELETE})
 PROD = frozenset({Env.PROD})
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(policies, requests)
 def test_dropping_all_dead_rules_changes_no_decision(rules: list[Rule], request: Request) -> None:
     dead = {finding.rule for finding in dead_rules(rules)}

@@ -5,9 +5,11 @@ No service may create, change, delete or purge a stream: only the bootstrap user
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from styx_core.contract import adapters, broker, grants, grants_events
 from styx_core.contract.base import COMMANDS, EVENTS, VERSION
+from styx_core.errors import Forbidden
 
 _DECLARING = (adapters, broker, grants, grants_events)
 
@@ -35,6 +37,17 @@ def inbox(service: str) -> str:
     return f"_INBOX_{service}"
 
 
+def next_subject(durable: str) -> str:
+    """Where a durable consumer's next events are asked for."""
+    return f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{durable}"
+
+
+def entry_subject(key: str) -> str:
+    """Where a catalog entry is kept."""
+    return f"$KV.{CATALOG}.{key}"
+
+
+@lru_cache(maxsize=32)
 def rights(service: str) -> Rights:
     """The NATS permissions of a service's user."""
     kv = f"KV_{CATALOG}"
@@ -50,7 +63,7 @@ def rights(service: str) -> Rights:
         f"$JS.FC.{kv}.>",
     ]
     if service in PUBLISHERS_OF_CATALOG:
-        publish.append(f"$KV.{CATALOG}.>")
+        publish.append(entry_subject(">"))
     subscribe = [c.subject for c in COMMANDS.values() if c.owner == service]
     subscribe += [f"{inbox(service)}.>", "$SRV.>"]
     if service in LISTENERS:
@@ -58,7 +71,30 @@ def rights(service: str) -> Rights:
     if service in DURABLES:
         publish += [
             f"$JS.API.CONSUMER.INFO.{STREAM}.{service}",
-            f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{service}",
+            next_subject(service),
             f"$JS.ACK.{STREAM}.{service}.>",
         ]
     return Rights(tuple(sorted(publish)), tuple(sorted(subscribe)))
+
+
+def check_say(service: str, subject: str) -> None:
+    """Raise `Forbidden` at once for what the server would refuse in silence."""
+    if not any(covers(allowed, subject) for allowed in rights(service).publish):
+        raise Forbidden(f"{service} may not send {subject}; the contract says who may")
+
+
+def check_hear(service: str, pattern: str) -> None:
+    """The same for what a service would hear: a subject, or a pattern of subjects."""
+    if not any(covers(allowed, pattern) for allowed in rights(service).subscribe):
+        raise Forbidden(f"{service} may not hear {pattern}; the contract says who may")
+
+
+def covers(pattern: str, subject: str) -> bool:
+    """Whether all that `subject` names, which may hold wildcards itself, fits `pattern`."""
+    allowed, asked = pattern.split("."), subject.split(".")
+    for at, word in enumerate(allowed):
+        if word == ">":
+            return len(asked) > at
+        if at >= len(asked) or asked[at] == ">" or word not in ("*", asked[at]):
+            return False
+    return len(allowed) == len(asked)

@@ -1,0 +1,32 @@
+"""What is known of each tool's commands, as the table that `docs/generated/providers.md` shows.
+
+Rules: every number is counted from the data that ships, so the table can't claim what isn't there.
+"""
+
+from collections.abc import Mapping
+
+from styx_core.classify_tree import unfold_all
+from styx_core.tool import Tool
+
+from styx_adapters.commands.load import names, tool
+
+HEAD = """| CLI | release | known | of that release | read | write | deploy | delete | read from |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def coverage() -> str:
+    """The table, in Markdown, a line for each tool."""
+    return HEAD + "".join(_line(tool(name)) for name in names())
+
+
+def counted(known: Tool) -> Mapping[str, int]:
+    """How many commands are known in each class; one in two classes counts in both."""
+    return {scope.value: len(set(unfold_all(words))) for scope, words in known.by_class().items()}
+
+
+def _line(known: Tool) -> str:
+    paths = {path for words in known.by_class().values() for path in unfold_all(words)}
+    share = f"all {known.total}" if len(paths) >= known.total else f"{len(paths)} of {known.total}"
+    cells = [known.name, known.version, len(paths), share, *counted(known).values(), known.source]
+    return "| " + " | ".join(map(str, cells)) + " |\n"

@@ -1,0 +1,71 @@
+"""What an agent waits for when its client starts the bridge: start to the answer of `initialize`.
+
+The floor is a bare interpreter, both taking turns in one run against a played gateway that answers
+at once. Memory is the largest resident set of the bridge's process.
+"""
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from time import perf_counter
+
+from styx_cli.mcp_bridge_testing import TOKEN, Gateway, echo
+from table import Row, print_table
+
+TURNS, WARM_UP = 40, 3
+AIM_MS, AIM_MB = 200.0, 25.0
+BRIDGE = "import sys; from styx_cli.mcp_bridge import main_fast; sys.exit(main_fast(['mcp']))"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}},
+}
+
+
+def _started(code: str, env: dict[str, str], line: bytes) -> float:
+    """Milliseconds from the start of a process to its first line (or its end)."""
+    start = perf_counter()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        first = process.stdout.readline()
+        taken = (perf_counter() - start) * 1000
+        process.stdin.close()
+    if line and b'"result"' not in first:
+        raise RuntimeError("the bridge did not answer")
+    return taken
+
+
+def measure(turns: int = TURNS) -> list[Row]:
+    """Two rows: milliseconds (p50) and megabytes."""
+    line = json.dumps(INITIALIZE).encode() + b"\n"
+    ours: list[float] = []
+    bare: list[float] = []
+    with Gateway(echo).serving() as gateway:
+        url = f"http://127.0.0.1:{gateway.server_port}"
+        env = {"PATH": os.environ["PATH"], "STYX_URL": url, "STYX_TOKEN": TOKEN}
+        for turn in range(turns + WARM_UP):
+            taken = _started(BRIDGE, env, line), _started("pass", env, b"")
+            if turn >= WARM_UP:
+                ours.append(taken[0])
+                bare.append(taken[1])
+    p50, floor = statistics.median(ours), statistics.median(bare)
+    # Of all children that have ended, the largest: the bare ones are smaller than the bridge.
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    name = "python3 -c pass"
+    return [
+        Row("bridge: start to initialize", p50, name, floor, "ms", "<= 200", p50 <= AIM_MS),
+        Row("bridge: memory", memory, "-", None, "MB", "<= 25", memory <= AIM_MB),
+    ]
+
+
+if __name__ == "__main__":
+    print_table(measure())
