@@ -80,10 +80,10 @@ class Keyring:
     def finish(self, result: dict[str, Any], ring: Ring) -> dict[str, Any]:
         """A result for the agent: a certificate becomes the socket that signs with it."""
         fields = result.get("structuredContent")
-        certificate = fields.get("env", {}).get(CERTIFICATE) if isinstance(fields, dict) else None
-        if certificate is None:
+        if not isinstance(fields, dict) or CERTIFICATE not in fields.get("env", {}):
             ring.close()
             return result
+        certificate = fields["env"][CERTIFICATE]
         self._forget_ended()
         try:
             ring.arm(str(certificate), (fields["expiresAt"] or 0) / 1000)

@@ -18,7 +18,6 @@ from pathlib import Path
 import uvicorn
 from pydantic import SecretStr
 from starlette.types import ASGIApp, Receive, Scope, Send
-
 from styx_core import keyring
 from styx_core.bus import NatsBus
 from styx_core.bus_admin import prepare_stream

@@ -64,7 +64,7 @@ async def test_a_first_start_that_was_killed_is_made_good(tmp_path: Path) -> Non
     child = bao.child(binaries.find("bao"), data, root, ports["bao"], ports["bao_cluster"])
     starting = asyncio.create_task(child.start())
     async with asyncio.timeout(30):
-        while not list((data / "bao" / "store").iterdir()):  # noqa: ASYNC110
+        while not list((data / "bao" / "store").iterdir()):
             await asyncio.sleep(0.005)
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(EngineFailed):

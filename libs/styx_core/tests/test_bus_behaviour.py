@@ -38,7 +38,7 @@ async def known(_command: IdentifyTask) -> TaskIdentity:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.005)
 
 

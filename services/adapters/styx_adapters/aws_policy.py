@@ -91,7 +91,7 @@ def iam(operation: str) -> frozenset[str]:
 
 def s3_resources(command: Sequence[str]) -> tuple[str, ...]:
     """The ARNs of the objects that an `aws s3` command names; none where it may reach others."""
-    if len(command) < 3 or command[1] != "s3" or any("--" == w[:2] for w in command):
+    if len(command) < 3 or command[1] != "s3" or any(w[:2] == "--" for w in command):
         return ()
     places = [word.removeprefix("s3://") for word in command if word.startswith("s3://")]
     if not places or any(not p.partition("/")[2] or "*" in p or "?" in p for p in places):

@@ -11,6 +11,7 @@ from styx_core.ids import new_id
 
 from styx_broker import repository as repo
 from styx_broker.auth import TheCaller, TheDeps
+from styx_broker.deps import Deps
 from styx_broker.tokens import fingerprint, new_token
 
 router = APIRouter(tags=["tasks"])
@@ -91,39 +92,35 @@ async def start_task(body: NewTask, deps: TheDeps, caller: TheCaller) -> Started
     about = {"agent": body.agent, "person": caller.name}
     where = {"branch": body.branch, "worktree": body.worktree}
     await deps.bus.request(AdmitTask(task_id=task_id, project_id=project.id, **about, **where))
+    event = TaskStarted(
+        id=new_id("evt"),
+        at=now,
+        actor=caller.name,
+        project_id=project.id,
+        task_id=task_id,
+        name=body.name,
+        **about,
+        **where,
+    )
+    await deps.db.write(lambda c: _save_task(c, deps, event, fingerprint(token)))
+    return _started(deps, task_id, token, project.name)
 
-    def save(c: Connection) -> None:
-        repo.add(
-            c,
-            repo.TASK,
-            id=task_id,
-            project_id=project.id,
-            name=body.name,
-            token_sha256=fingerprint(token),
-            started_at=now,
-            **about,
-            **where,
-        )
-        deps.outbox.record(
-            c,
-            TaskStarted(
-                id=new_id("evt"),
-                at=now,
-                actor=caller.name,
-                project_id=project.id,
-                task_id=task_id,
-                name=body.name,
-                **about,
-                **where,
-            ),
-        )
 
-    await deps.db.write(save)
+def _save_task(c: Connection, deps: Deps, event: TaskStarted, token_sha256: str) -> None:
+    shown = ("project_id", "agent", "person", "name", "branch", "worktree")
+    values = {name: getattr(event, name) for name in shown}
+    repo.add(
+        c, repo.TASK, id=event.task_id, token_sha256=token_sha256, started_at=event.at, **values
+    )
+    deps.outbox.record(c, event)
+
+
+def _started(deps: Deps, task_id: str, token: str, project: str) -> Started:
     providers = deps.catalog.providers.values()
     return Started(
         id=task_id,
         token=token,
-        project=project.name,
+        project=project,
         url=deps.settings.public_url,
         tools={tool.name: p.kind for p in providers for tool in p.tools},
         strip=sorted({name for p in providers for name in p.stripped()}),

@@ -1,6 +1,7 @@
 """A person's decision: the signature is checked here, against rows and keys of this service."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, select
@@ -19,6 +20,17 @@ from styx_grants.machine import State, Step, apply
 from styx_grants.requesting import access
 
 
+@dataclass(frozen=True)
+class _Case:
+    """One decision under way: who decides what, on which rows, and the text that they signed."""
+
+    command: Decide
+    grant: repo.Record
+    target: repo.Record
+    payload: str
+    now: datetime
+
+
 def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
     """Apply one person's signed choice. Raises our errors; nothing is changed then."""
     choice = command.choice
@@ -29,10 +41,11 @@ def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
     payload = _signed(c, command, grant, target, scopes, duration)
     if grant.state != State.PENDING:
         raise AlreadyDecided(_who(grant))
+    case = _Case(command, grant, target, payload, now)
     if choice.verdict == "deny":
-        _settle(c, deps, command, grant, target, payload, now, Step.DENY, {})
+        _settle(c, deps, case, Step.DENY, {})
     else:
-        _approve(c, deps, command, grant, target, payload, now, scopes, duration)
+        _approve(c, deps, case, scopes, duration)
     return access(c, repo.grant(c, grant.id), target.name, grant.task_id)
 
 
@@ -84,22 +97,15 @@ def _who(grant: repo.Record) -> str:
 
 
 def _approve(
-    c: Connection,
-    deps: Deps,
-    command: Decide,
-    grant: repo.Record,
-    target: repo.Record,
-    payload: str,
-    now: datetime,
-    scopes: tuple[Scope, ...],
-    duration: Duration,
+    c: Connection, deps: Deps, case: _Case, scopes: tuple[Scope, ...], duration: Duration
 ) -> None:
+    grant, person = case.grant, case.command.person
     if duration is Duration.ONCE and not grant.command_digest:
         raise Invalid("duration: `once` is for a command that waits; this request names none")
-    _may_approve(c, command.person, grant)
+    _may_approve(c, person, grant)
     said = {"scopes": list(scopes), "duration": duration}
     earlier = list(c.execute(select(repo.APPROVAL).where(repo.APPROVAL.c.grant_id == grant.id)))
-    if any(row.person == command.person for row in earlier):
+    if any(row.person == person for row in earlier):
         raise AlreadyDecided(f"you have approved {grant.id} already; it waits for others")
     if any(row.choice != said for row in earlier):
         raise AlreadyDecided("another approver narrowed this request otherwise; agree on one")
@@ -107,17 +113,17 @@ def _approve(
         c,
         repo.APPROVAL,
         grant_id=grant.id,
-        person=command.person,
+        person=person,
         choice=said,
-        payload=payload,
-        signature=command.signature,
-        at=now,
+        payload=case.payload,
+        signature=case.command.signature,
+        at=case.now,
     )
     if len(earlier) + 1 < grant.quorum:
         return
-    until = expires_at(duration, now, grant.max_seconds)
+    until = expires_at(duration, case.now, grant.max_seconds)
     values = {"scopes": list(scopes), "duration": duration, "expires_at": until}
-    _settle(c, deps, command, grant, target, payload, now, Step.APPROVE, values)
+    _settle(c, deps, case, Step.APPROVE, values)
 
 
 def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
@@ -134,49 +140,40 @@ def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
 
 
 def _settle(
-    c: Connection,
-    deps: Deps,
-    command: Decide,
-    grant: repo.Record,
-    target: repo.Record,
-    payload: str,
-    now: datetime,
-    step: Step,
-    values: Mapping[str, object],
+    c: Connection, deps: Deps, case: _Case, step: Step, values: Mapping[str, object]
 ) -> None:
-    state = apply(State(grant.state), step).state
-    reason = command.choice.reason
-    why = f"{command.person}: {reason}" if reason else grant.why
+    grant, person, choice = case.grant, case.command.person, case.command.choice
+    why = f"{person}: {choice.reason}" if choice.reason else grant.why
     repo.set_grant(
         c,
         grant.id,
-        state=state,
+        state=apply(State(grant.state), step).state,
         decided_by="user",
-        decided_person=command.person,
-        decided_at=now,
+        decided_person=person,
+        decided_at=case.now,
         why=why,
         **values,
     )
-    row = repo.grant(c, grant.id)
-    DECISIONS.labels(command.choice.verdict, "user").inc()
-    deps.outbox.record(
-        c,
-        GrantDecided(
-            id=new_id("evt"),
-            at=now,
-            actor=command.person,
-            project_id=row.project_id,
-            task_id=row.task_id,
-            grant_id=row.id,
-            target=target.name,
-            scopes=ordered(Scope(s) for s in row.scopes),
-            command=tuple(row.command),
-            verdict=command.choice.verdict,
-            decided_by="user",
-            because=tuple(row.because),
-            why=why,
-            expires_at=row.expires_at,
-            payload=payload,
-            signature=command.signature,
-        ),
+    DECISIONS.labels(choice.verdict, "user").inc()
+    deps.outbox.record(c, _told(case, repo.grant(c, grant.id)))
+
+
+def _told(case: _Case, row: repo.Record) -> GrantDecided:
+    return GrantDecided(
+        id=new_id("evt"),
+        at=case.now,
+        actor=case.command.person,
+        project_id=row.project_id,
+        task_id=row.task_id,
+        grant_id=row.id,
+        target=case.target.name,
+        scopes=ordered(Scope(s) for s in row.scopes),
+        command=tuple(row.command),
+        verdict=case.command.choice.verdict,
+        decided_by="user",
+        because=tuple(row.because),
+        why=row.why,
+        expires_at=row.expires_at,
+        payload=case.payload,
+        signature=case.command.signature,
     )

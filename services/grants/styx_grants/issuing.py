@@ -108,19 +108,7 @@ def _save_lease(
     sealed = issued.sealed
     known = c.execute(select(repo.LEASE).where(repo.LEASE.c.id == sealed.lease_id)).one_or_none()
     if known is None:
-        repo.add(
-            c,
-            repo.LEASE,
-            id=sealed.lease_id,
-            grant_id=grant.id,
-            event_id=event.id,
-            surface=call.surface,
-            handle=issued.handle,
-            expires_at=sealed.expires_at,
-            scoped=sealed.scoped,
-            revocable=sealed.revocable,
-            issued_at=now,
-        )
+        _add_lease(c, event, issued, now)
         deps.outbox.record(c, event)
     used = GrantUsed(
         **_about(event), exec_id=call.exec_id, lease_id=sealed.lease_id, operation=call.operation
@@ -137,6 +125,23 @@ def _save_lease(
     )
     recorded = event.id if known is None else known.event_id
     return recorded if known is None or deps.outbox.pending(c, recorded) else None
+
+
+def _add_lease(c: Connection, event: CredentialIssued, issued: Issued, now: datetime) -> None:
+    sealed = issued.sealed
+    repo.add(
+        c,
+        repo.LEASE,
+        id=sealed.lease_id,
+        grant_id=event.grant_id,
+        event_id=event.id,
+        surface=event.surface,
+        handle=issued.handle,
+        expires_at=sealed.expires_at,
+        scoped=sealed.scoped,
+        revocable=sealed.revocable,
+        issued_at=now,
+    )
 
 
 def _about(event: CredentialIssued) -> dict[str, object]:

@@ -102,14 +102,6 @@ def _insert(
     decision: Decision,
     now: datetime,
 ) -> repo.Record:
-    state = State.PENDING
-    decided: dict[str, object] = {}
-    if decision.effect is not Effect.ASK:
-        allowed = decision.effect is Effect.ALLOW
-        state = apply(state, Step.APPROVE if allowed else Step.DENY).state
-        decided = {"decided_by": decision.decided_by, "decided_at": now}
-        if allowed:
-            decided["expires_at"] = expires_at(asked.duration, now, decision.max_seconds)
     grant_id = new_id("grt")
     repo.add(
         c,
@@ -118,7 +110,6 @@ def _insert(
         project_id=task.project_id,
         task_id=task.id,
         target_id=target.id,
-        state=state,
         scopes=list(ordered(asked.scopes)),
         command=list(asked.command),
         command_digest=asked.digest,
@@ -137,9 +128,20 @@ def _insert(
         max_seconds=decision.max_seconds,
         duration=asked.duration,
         created_at=now,
-        **decided,
+        **_decided(asked, decision, now),
     )
     return repo.grant(c, grant_id)
+
+
+def _decided(asked: Asked, decision: Decision, now: datetime) -> dict[str, object]:
+    """What the policy has settled at once; a person's decision is still to come where it asks."""
+    if decision.effect is Effect.ASK:
+        return {"state": State.PENDING}
+    allowed = decision.effect is Effect.ALLOW
+    state = apply(State.PENDING, Step.APPROVE if allowed else Step.DENY).state
+    until = expires_at(asked.duration, now, decision.max_seconds) if allowed else None
+    by = decision.decided_by
+    return {"state": state, "decided_by": by, "decided_at": now, "expires_at": until}
 
 
 def _told(

@@ -258,7 +258,7 @@ async def gateway() -> AsyncIterator[Gateway]:
         config = uvicorn.Config(running.app, log_config=None, lifespan="off")
         server = Server(config)
         serving = asyncio.create_task(server.serve([listener]))
-        while not server.started:  # noqa: ASYNC110
+        while not server.started:
             await asyncio.sleep(0.005)
         yield Gateway(f"{url}/mcp", bus, grants, running, tokens, server)
         server.end(running.drain)

@@ -14,7 +14,7 @@ WANTED = {"target": "shop", "scopes": ["delete", "read"], "reason": "look"}
 
 async def until(condition: Any) -> None:
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.002)
 
 

@@ -35,7 +35,7 @@ async def held_call(client: Client) -> tuple[asyncio.Task[Any], list[str]]:
 
 async def until(condition: Any) -> None:
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.005)
 
 

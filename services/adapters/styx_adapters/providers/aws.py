@@ -187,7 +187,7 @@ class AwsAdapter:
     async def _call(
         self, service: str, secret: Secret, config: Config, operation: str, **arguments: Any
     ) -> dict[str, Any]:
-        """One AWS call. Raises `LoginExpired` or `ProviderFailed`; no text of theirs is passed on."""
+        """One AWS call, in a thread. Raises `LoginExpired` or `ProviderFailed`, in our words."""
         return await asyncio.to_thread(_call, service, secret, config, operation, arguments)
 
 

@@ -135,7 +135,7 @@ class SshAdapter:
 
 
 def _forced(want: Want) -> str | None:
-    """What a this-command-once certificate may run: the call's own remote command, to the letter."""
+    """What a this-command-once certificate may run: the call's remote command, to the letter."""
     if not want.once:
         return None
     remote = remote_command(want.command[1:])
