@@ -73,7 +73,7 @@ def nats_users(root: bytes) -> dict[str, NatsUser]:
     for name in SERVICES:
         may = rights(name)
         key = keyring.nats_public_key(root, name)
-        users[name] = NatsUser(key, may.publish, may.subscribe, allow_responses=True)
+        users[name] = NatsUser(key, may.publish, may.subscribe)
     key = keyring.nats_public_key(root, BOOTSTRAP)
     return {**users, BOOTSTRAP: bootstrap_user(key, f"_INBOX_{BOOTSTRAP}")}
 

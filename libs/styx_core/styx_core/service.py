@@ -124,7 +124,7 @@ async def _run(service: Service, settings: Settings) -> None:
         running = await stack.enter_async_context(opened(service, Context(settings, bus, vault)))
         app = health_app(service.name, bus, running)
         server = Server(
-            uvicorn.Config(app, settings.http_host, settings.http_port, log_config=None)
+            uvicorn.Config(app, settings.http_host, settings.http_port, log_config=None, http="h11")
         )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,6 +1,11 @@
 """The commands of `broker`."""
 
-from styx_core.contract.broker import IdentifyTask, TaskIdentity
+from styx_core.contract.broker import (
+    IdentifyPerson,
+    IdentifyTask,
+    PersonIdentity,
+    TaskIdentity,
+)
 
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
@@ -12,3 +17,9 @@ async def identify_task(command: IdentifyTask, deps: Deps) -> TaskIdentity:
     return TaskIdentity(
         task_id=row.id, project_id=row.project_id, agent=row.agent, person=row.person
     )
+
+
+async def identify_person(command: IdentifyPerson, deps: Deps) -> PersonIdentity:
+    """The person behind a bearer's hash."""
+    name = await deps.db.read(lambda c: repo.person(c, command.bearer_sha256))
+    return PersonIdentity(person=name)

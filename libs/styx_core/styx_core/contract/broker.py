@@ -18,6 +18,18 @@ class IdentifyTask(Command[TaskIdentity], owner="broker", by=("mcp-gateway",)):
     token_sha256: str
 
 
+class PersonIdentity(Message):
+    """Whose bearer it is."""
+
+    person: str
+
+
+class IdentifyPerson(Command[PersonIdentity], owner="broker", by=("audit",)):
+    """Which person holds the bearer with this SHA-256 (hex)?"""
+
+    bearer_sha256: str
+
+
 class TaskStarted(Event, owner="broker"):
     """A task got its token."""
 

@@ -64,6 +64,10 @@ def rights(service: str) -> Rights:
     ]
     if service in PUBLISHERS_OF_CATALOG:
         publish.append(entry_subject(">"))
+    # Replies go to the callers that the contract names, and to an operator's own tools: a general
+    # permission to answer would let a listener forge the stream's acknowledgement of an event.
+    callers = {by for c in COMMANDS.values() if c.owner == service for by in c.by}
+    publish += [f"{inbox(by)}.>" for by in callers] + ["_INBOX.>"]
     subscribe = [c.subject for c in COMMANDS.values() if c.owner == service]
     subscribe += [f"{inbox(service)}.>", "$SRV.>"]
     if service in LISTENERS:
