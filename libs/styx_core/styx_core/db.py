@@ -30,12 +30,16 @@ class Database:
 
     def __init__(self, url: str, metadata: MetaData, after_commit: Callable[[], None]) -> None:
         self.sqlite = url.startswith("sqlite")
-        self.engine = _engine(url, self.sqlite)
+        self._engine = _engine(url)
+        self.reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        if self.sqlite:
+            self.reading = _engine(url)
+            event.listen(self._engine, "begin", _begin_immediate)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="db-read")
         self._local = threading.local()
         self._after_commit = after_commit
-        metadata.create_all(self.engine)
+        metadata.create_all(self._engine)
         self._writers = [
             threading.Thread(target=self._write_loop, name=f"db-write-{n}", daemon=True)
             for n in range(1 if self.sqlite else 4)
@@ -61,12 +65,13 @@ class Database:
         for writer in self._writers:
             await asyncio.to_thread(writer.join, 5)
         self._readers.shutdown(wait=True)
-        self.engine.dispose()
+        self._engine.dispose()
+        self.reading.dispose()
 
     def _read(self, fn: Callable[[Connection], T]) -> T:
         connection = getattr(self._local, "connection", None)
         if connection is None or connection.invalidated:
-            connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection = self.reading.connect()
             self._local.connection = connection
         try:
             return fn(connection)
@@ -79,7 +84,7 @@ class Database:
         while (job := self._jobs.get()) is not None:
             group = [job, *self._waiting()] if self.sqlite else [job]
             try:
-                connection = connection or self.engine.connect()
+                connection = connection or self._engine.connect()
                 self._commit(connection, group)
             except BaseException as error:  # noqa: BLE001 (a writer must outlive any job)
                 _drop(connection)
@@ -128,25 +133,26 @@ def _drop(connection: Connection | None) -> None:
         connection.close()
 
 
-def _engine(url: str, sqlite: bool) -> Engine:
-    if not sqlite:
+def _engine(url: str) -> Engine:
+    if not url.startswith("sqlite"):
         return create_engine(url, pool_size=10, pool_pre_ping=True)
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 5})
-
-    @event.listens_for(engine, "connect")
-    def _pragmas(connection: Any, _record: Any) -> None:
-        # SQLAlchemy begins; the driver must not, or a read-then-write would start deferred.
-        connection.isolation_level = None
-        for pragma in (
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "foreign_keys=ON",
-            "recursive_triggers=ON",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.execute(text("BEGIN IMMEDIATE"))
-
+    event.listen(engine, "connect", _set_up_sqlite)
     return engine
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    # Without the driver's own transactions a statement stands alone, until we begin one.
+    connection.isolation_level = None
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "recursive_triggers=ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    """A deferred read-then-write would fail with "database is locked"."""
+    connection.execute(text("BEGIN IMMEDIATE"))

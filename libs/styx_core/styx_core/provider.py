@@ -100,7 +100,9 @@ class Provider:
             env=tuple(raw["env"]),
             strip=tuple(raw["strip"]),
             quiet=raw["quiet"],
-            shapes=tuple(SecretShape(**s) for s in raw["shapes"]),
+            shapes=tuple(
+                SecretShape(**{**s, "prefixes": tuple(s["prefixes"])}) for s in raw["shapes"]
+            ),
             host_in_argv=raw["host_in_argv"],
         )
 

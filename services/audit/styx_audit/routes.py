@@ -143,7 +143,7 @@ async def export_all(request: Request) -> Response:
     key = str(await deps.signer.verifier())
 
     def lines() -> Iterator[str]:
-        with deps.db.engine.connect() as c:
+        with deps.db.reading.connect() as c:
             nodes = lambda level, at: repo.node(c, level, at)  # noqa: E731
             for line in export(repo.bodies(c, size), size, note, key, nodes):
                 yield f"{line}\n"
