@@ -1,7 +1,8 @@
 """The HTTP client that the `styx` commands share: where the broker is, and plain words for errors.
 
 The address: an embedded stack on this machine (its unix socket, named in `<data>/run/stack.json`),
-else `STYX_URL`. The bearer is `STYX_ADMIN_TOKEN` when set. A request is tried again only when the
+else `STYX_URL`. The bearer derives
+from `STYX_ADMIN_TOKEN` when set, which itself is never sent. A request is tried again only when the
 connection failed before anything was sent.
 """
 
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from styx_cli.exits import Exit
+from styx_cli.failure import Failure
+from styx_cli.owner_token import raw
 
 # Seconds; a held call may be silent for minutes, a connect may not.
 TIMEOUT, CONNECT_TIMEOUT, CONNECT_TRIES = 30.0, 5.0, 4
@@ -26,14 +29,6 @@ EXIT_OF_STATUS = {
     409: Exit.DENIED,
     422: Exit.USAGE,
 }
-
-
-class Failure(Exception):
-    """What went wrong, in a person's words, and the exit code that says it to a script."""
-
-    def __init__(self, text: str, code: Exit, problem: Mapping[str, Any] | None = None) -> None:
-        super().__init__(text)
-        self.text, self.code, self.problem = text, code, dict(problem or {})
 
 
 @contextlib.contextmanager
@@ -103,7 +98,8 @@ class Client:
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "Client":
         """The client that these settings mean. Raises `Failure`."""
-        return cls(find_broker(environ), environ.get("STYX_ADMIN_TOKEN", ""))
+        owner = environ.get("STYX_ADMIN_TOKEN", "")
+        return cls(find_broker(environ), _bearer(owner) if owner else "")
 
     def call(self, method: str, path: str, body: object = None, **query: Any) -> Any:
         """One request; `body` goes as JSON, `query` as parameters. Raises `Failure`."""
@@ -126,6 +122,14 @@ class Client:
             ) from None
         return self._read(reply.status_code, reply.content)
 
+    def lines(self, path: str) -> Iterator[str]:
+        """The lines of a long answer, as they come. Raises `Failure`."""
+        with self._http.stream("GET", path) as reply:
+            if reply.status_code >= 400:
+                self._read(reply.status_code, reply.read())
+            for line in reply.iter_lines():
+                yield f"{line}\n"
+
     def _read(self, status: int, content: bytes) -> Any:
         try:
             answer = json.loads(content) if content else None
@@ -143,6 +147,13 @@ class Client:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+
+def _bearer(owner_token: str) -> str:
+    """What the broker is shown: it tells nothing of the token that it derives from."""
+    from styx_core.signing import bearer
+
+    return bearer(raw(owner_token))
 
 
 def words(problem: Mapping[str, Any], status: int) -> str:

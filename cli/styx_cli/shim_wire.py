@@ -68,6 +68,8 @@ class Broker:
             )
         self.tls, self.host, self.port = scheme == b"https", host.strip(b"[]"), int(port)
         self.base, self.authority, self.token = base.rstrip(b"/"), authority, token
+        target = bytes(byte for byte in env.get(b"STYX_TARGET", b"") if 32 < byte < 127)
+        self.target = b"Styx-Target: %b\r\n" % target if target else b""
 
     def connect(self) -> _socket.socket:
         """Open a connection. Raises `Stop(UNAVAILABLE)`: nothing was asked, nothing was issued."""
@@ -113,10 +115,11 @@ class Broker:
         trace = posix.urandom(24).hex().encode()
         head = (
             b"POST /%b HTTP/1.0\r\nHost: %b\r\nAuthorization: Bearer %b\r\nContent-Type: %b\r\n"
-            b"Accept: %b\r\ntraceparent: 00-%b-%b-01\r\nContent-Length: %d\r\n\r\n"
+            b"Accept: %b\r\ntraceparent: 00-%b-%b-01\r\n%bContent-Length: %d\r\n\r\n"
         ) % (
             self.base + b"/" + path if self.base else path,
             *(self.authority, self.token, EXEC_TYPE, EXEC_TYPE, trace[:32], trace[32:]),
+            self.target,
             len(body),
         )
         connection = self.connect()

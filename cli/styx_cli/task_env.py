@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from styx_cli.client import Failure
 from styx_cli.exits import Exit
+from styx_cli.failure import Failure
 
 # Names that begin so belong to the person at the terminal, never to an agent.
 PERSONS_OWN = "STYX_ADMIN"

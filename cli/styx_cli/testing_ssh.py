@@ -18,6 +18,7 @@ CONFIG = """\
 ListenAddress 127.0.0.1:{port}
 HostKey {folder}/host_key
 TrustedUserCAKeys {folder}/ca.pub
+{principals}
 AuthorizedKeysFile none
 AuthenticationMethods publickey
 PermitRootLogin yes
@@ -31,8 +32,10 @@ LogLevel VERBOSE
 class SshHost:
     """The server and its CA; use it as a context manager."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ca: str | None = None, principal: str | None = None) -> None:
+        """`ca`: trust this CA line instead of one made here; `principal`: admit only it."""
         self.folder, self.user, self.port = folder, getpass.getuser(), _free_port()
+        self._ca, self._principal = ca, principal
 
     @staticmethod
     def missing() -> str:
@@ -49,7 +52,7 @@ class SshHost:
         for name in ("host_key", "ca"):
             _keygen("-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name))
         config = self.folder / "sshd_config"
-        config.write_text(CONFIG.format(port=self.port, folder=self.folder))
+        config.write_text(self._config())
         log = self.folder / "sshd.log"
         self._process = subprocess.Popen([SSHD, "-D", "-f", str(config), "-E", str(log)])
         deadline = time.monotonic() + PATIENCE
@@ -59,6 +62,15 @@ class SshHost:
                 raise RuntimeError(f"sshd didn't start: {log.read_text()}")
             time.sleep(0.02)
         return self
+
+    def _config(self) -> str:
+        admits = ""
+        if self._ca is not None:
+            (self.folder / "ca.pub").write_text(f"{self._ca}\n")
+        if self._principal is not None:
+            (self.folder / "principals").write_text(f"{self._principal}\n")
+            admits = f"AuthorizedPrincipalsFile {self.folder}/principals"
+        return CONFIG.format(port=self.port, folder=self.folder, principals=admits)
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from styx_cli.client import Address, Client, Failure, data_folder, find_broker, plain_errors, words
+from styx_cli.client import Address, Client, data_folder, find_broker, plain_errors, words
 from styx_cli.exits import MEANING, Exit
+from styx_cli.failure import Failure
 from styx_cli.testing import ADMIN, FakeBroker
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from styx_cli.client import Failure
+from styx_cli.failure import Failure
 from styx_cli.task_env import Task, agent_environment
 
 ANSWER: dict[str, Any] = {

@@ -17,8 +17,9 @@ from typing import Annotated
 import typer
 
 from styx_cli import child
-from styx_cli.client import Client, Failure, plain_errors
+from styx_cli.client import Client, plain_errors
 from styx_cli.exits import Exit
+from styx_cli.failure import Failure
 from styx_cli.keyring_agent import Keyring
 from styx_cli.shims import write_shims
 from styx_cli.task_env import Task, agent_environment

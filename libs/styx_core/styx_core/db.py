@@ -30,8 +30,8 @@ class Database:
 
     def __init__(self, url: str, metadata: MetaData, after_commit: Callable[[], None]) -> None:
         self.sqlite = url.startswith("sqlite")
-        self._engine = _engine(url)
-        self.reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._engine: Engine = _engine(url)
+        self.reading: Engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         if self.sqlite:
             self.reading = _engine(url)
             event.listen(self._engine, "begin", _begin_immediate)

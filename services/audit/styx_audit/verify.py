@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from styx_audit.checkpoint import Checkpoint, NoteError, Verifier, open_note
+from styx_audit.checkpoint import Checkpoint, NoteError, Verifier, open_note, parse_verifier
 from styx_audit.export import ExportLine, FormatError, read_header, read_line
 from styx_audit.merkle import Frontier, leaf_hash
 from styx_audit.stream_proof import StreamProof
@@ -76,6 +76,11 @@ def verify_export(lines: Iterable[str], key: Verifier, known: Iterable[Checkpoin
         detail = f"it signs {checkpoint.size} entries; {max(newer)} have been seen before"
         return Verdict(0, checkpoint, Fault(-1, "", "truncated", detail))
     return _Reading(rest, checkpoint, roots).verdict()
+
+
+def check(lines: Iterable[str], key: str) -> Verdict:
+    """As `verify_export`, for a key in its text form. Raises NoteError for one that can't be."""
+    return verify_export(lines, parse_verifier(key))
 
 
 class _Reading:

@@ -1,0 +1,54 @@
+"""`styx policy`: a project's rules, as TOML."""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from styx_core.signing import policy_payload
+
+from styx_cli.approver import Approver
+from styx_cli.client import Client, plain_errors
+from styx_cli.exits import Exit
+from styx_cli.failure import Failure
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+Project = Annotated[str | None, typer.Option(help="which project, if there are several")]
+
+
+@app.command()
+def show(project: Project = None) -> None:
+    """Print the rules; with none, every request asks a person."""
+    with plain_errors():
+        client = Client.from_environ(os.environ)
+        found = find_project(client, project)
+        print(client.call("GET", f"/v1/projects/{found['id']}/policy")["toml"], end="")
+
+
+@app.command()
+def apply(
+    file: Annotated[typer.FileText, typer.Argument(help="a TOML file, or - for stdin")],
+    project: Project = None,
+) -> None:
+    """Replace the rules by a file's, signed by you; a faulty file changes nothing."""
+    with plain_errors():
+        approver, toml = Approver.from_environ(), file.read()
+        put(approver, find_project(approver.client, project)["id"], toml)
+        print("The rules are in force.", file=sys.stderr)
+
+
+def find_project(client: Client, named: str | None) -> dict[str, Any]:
+    """A project by name or id, or the only one. Raises `Failure`."""
+    found: list[dict[str, Any]] = client.call("GET", "/v1/projects")
+    fitting = [p for p in found if named in (None, p["name"], p["id"])]
+    if len(fitting) != 1:
+        names = ", ".join(p["name"] for p in found) or "none yet: styx projects create NAME"
+        raise Failure(f"--project: name one of: {names}", Exit.USAGE)
+    return fitting[0]
+
+
+def put(approver: Approver, project_id: str, toml: str) -> None:
+    """Sign and send a project's rules. Raises `Failure`."""
+    signature = approver.sign(policy_payload(project_id=project_id, toml=toml))
+    body = {"toml": toml, "signature": signature}
+    approver.client.call("PUT", f"/v1/projects/{project_id}/policy", body)

@@ -1,0 +1,118 @@
+"""`styx targets`: what agents may reach, and connecting more of it."""
+
+import getpass
+import os
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from styx_core.ids import new_id
+
+from styx_cli import show
+from styx_cli.approver import Approver
+from styx_cli.client import Client, plain_errors
+from styx_cli.commands.policy import find_project
+from styx_cli.connecting import connect as connect_target
+from styx_cli.exits import Exit
+from styx_cli.failure import Failure
+
+app = typer.Typer(add_completion=False, invoke_without_command=True)
+Json = Annotated[bool, typer.Option("--json", help="as JSON")]
+
+
+@app.callback()
+def list_targets(
+    ctx: typer.Context,
+    project: Annotated[str | None, typer.Option(help="of one project")] = None,
+    json: Json = False,
+) -> None:
+    """List targets."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with plain_errors():
+        found = Client.from_environ(os.environ).call("GET", "/v1/targets", project=project)
+        if json:
+            show.as_json(found)
+            return
+        names = ("name", "provider", "env", "lock_state", "label", "id")
+        rows = ([t[name] for name in names] for t in found)
+        show.table(names, rows, "No target yet: styx targets connect --help")
+
+
+@app.command()
+def connect(
+    name: str,
+    provider: Annotated[str, typer.Option(help="aws, ssh, …")],
+    env: Annotated[str, typer.Option(help="prod, staging, preview or scm")],
+    method: Annotated[str | None, typer.Option(help="how; default: the provider's first")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE, not secret")] = None,
+    project: Annotated[str | None, typer.Option(help="which project")] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="from `targets prepare`")] = None,
+    json: Json = False,
+) -> None:
+    """Connect a target. Secrets are asked for unseen, or read from stdin as NAME=VALUE lines."""
+    with plain_errors():
+        approver = Approver.from_environ()
+        known = approver.client.call("GET", "/v1/catalog")["providers"]
+        way, fields = find_method(known, provider, method)
+        made = connect_target(
+            approver,
+            find_project(approver.client, project),
+            name=name,
+            provider=provider,
+            env=env,
+            method=way,
+            config=pairs(set_ or []),
+            secret=ask_secrets([f for f in fields if f["secret"]]),
+            target_id=id_,
+        )
+        if json:
+            show.as_json(made)
+        else:
+            print(f"Connected {made['name']}: {made['label']}.")
+
+
+@app.command()
+def prepare(provider: str) -> None:
+    """What to set up at the other end before `connect`: for ssh, the CA that a host must trust."""
+    with plain_errors():
+        if provider != "ssh":
+            raise Failure(f"{provider} needs nothing before `styx targets connect`.", Exit.USAGE)
+        public = Client.from_environ(os.environ).call("GET", "/v1/catalog")["public"]
+        target_id = new_id("tgt")
+        print("# On the host, in sshd_config:")
+        print("TrustedUserCAKeys /etc/ssh/styx_ca.pub")
+        print("AuthorizedPrincipalsFile /etc/ssh/principals/%u")
+        print(f"# /etc/ssh/styx_ca.pub\n{public['ssh_ca']}")
+        print(f"# /etc/ssh/principals/<login name>\n{target_id}")
+        print(f"# then: styx targets connect NAME --provider ssh --id {target_id} --env …")
+
+
+def find_method(
+    providers: Mapping[str, Any], provider: str, method: str | None
+) -> tuple[str, list[dict[str, Any]]]:
+    """A way to connect and its fields. Raises `Failure`."""
+    if provider not in providers:
+        raise Failure(f"--provider: one of {', '.join(providers)}", Exit.USAGE)
+    methods = providers[provider]["methods"]
+    way = method or next(iter(methods))
+    if way not in methods:
+        raise Failure(f"--method: {provider} has {', '.join(methods)}", Exit.USAGE)
+    return way, methods[way]["fields"]
+
+
+def pairs(words: list[str]) -> dict[str, str]:
+    """NAME=VALUE words as a mapping. Raises `Failure`."""
+    if wrong := [word for word in words if "=" not in word]:
+        raise Failure(f"--set {wrong[0]}: say NAME=VALUE", Exit.USAGE)
+    return dict(word.split("=", 1) for word in words)
+
+
+def ask_secrets(fields: list[dict[str, Any]]) -> dict[str, str]:
+    """The secret fields: unseen from a terminal, else NAME=VALUE lines of stdin."""
+    if not fields:
+        return {}
+    if not sys.stdin.isatty():
+        return pairs([line.rstrip("\n") for line in sys.stdin if line.strip()])
+    return {f["name"]: getpass.getpass(f"{f['label']}: ") for f in fields if f["required"]}
