@@ -7,8 +7,7 @@ operation of a service with its class. A policy may have 2,048 characters (STS, 
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from styx_core.classify import classify
@@ -38,8 +37,35 @@ FIND = {"s3": ("s3:ListBucket", "s3:GetBucketLocation")}
 """What a service's own commands need to find what they change; they tell names, never content."""
 
 
+class ServiceActions:
+    """The actions of a tool's services by class, read from its commands when first asked for."""
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self._known: dict[str, dict[Scope, frozenset[str]]] = {}
+
+    def by_scope(self, surface: str) -> Mapping[Scope, frozenset[str]]:
+        """A service's actions. What needs several classes is in the gravest of them."""
+        if surface not in self._known:
+            found: dict[Scope, set[str]] = defaultdict(set)
+            for path in self._paths(surface):
+                known = classify(self._tool, path.split())
+                if known.operation is not None:
+                    found[max(known.scopes, key=list(Scope).index)] |= iam(known.operation)
+            self._known[surface] = {scope: frozenset(found[scope]) for scope in Scope}
+        return self._known[surface]
+
+    def _paths(self, surface: str) -> Iterator[str]:
+        names = self._tool.surfaces
+        for paths in self._tool.by_class().values():
+            for path in unfold_all(paths):
+                first = path.partition(" ")[0]
+                if names.get(first, first) == surface:
+                    yield path
+
+
 def session_policy(
-    tool: Tool,
+    services: ServiceActions,
     scopes: Scopes,
     surface: str | None,
     operation: str | None = None,
@@ -54,7 +80,7 @@ def session_policy(
         if scopes == {Scope.READ}:
             return None, (READ_ONLY_ARN,), True
         return None, (), False
-    actions = by_scope(tool, surface)
+    actions = services.by_scope(surface)
     allowed = {action for scope in scopes for action in actions[scope]}
     if operation is not None and iam(operation) <= allowed:
         allowed = set(iam(operation))
@@ -72,18 +98,6 @@ def document(actions: Iterable[str], resources: Sequence[str] = ()) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]}, separators=(",", ":"))
 
 
-@lru_cache(maxsize=256)
-def by_scope(tool: Tool, surface: str) -> dict[Scope, frozenset[str]]:
-    """The actions of a service by class. What needs several classes is in the gravest of them."""
-    found: dict[Scope, set[str]] = defaultdict(set)
-    for path in _paths(tool):
-        known = classify(tool, path.split())
-        if known.surface == surface and known.operation is not None:
-            gravest = max(known.scopes, key=list(Scope).index)
-            found[gravest] |= iam(known.operation)
-    return {scope: frozenset(found[scope]) for scope in Scope}
-
-
 def iam(operation: str) -> frozenset[str]:
     """The IAM actions that an operation needs."""
     return frozenset(IAM_ACTIONS.get(operation, (operation,)))
@@ -98,11 +112,6 @@ def s3_resources(command: Sequence[str]) -> tuple[str, ...]:
         return ()
     buckets = {place.partition("/")[0] for place in places}
     return tuple(f"arn:aws:s3:::{each}" for each in sorted({*places, *buckets}))
-
-
-def _paths(tool: Tool) -> Iterable[str]:
-    for paths in tool.by_class().values():
-        yield from unfold_all(paths)
 
 
 def _shortened(allowed: set[str], every: set[str]) -> list[str]:

@@ -9,16 +9,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from styx_core.argv import Grammar, read
 from styx_core.classify import classify
 from styx_core.contract.grants import Access, Authorize, Authorized, CheckGrant, Sealed
-from styx_core.errors import Forbidden, Internal, StyxError
+from styx_core.errors import Forbidden, Internal
 from styx_core.ids import new_id
-from styx_core.provider import Provider
 from styx_core.redact import redact_argv
+from styx_core.remote import host
 from styx_core.scope import ordered
 from styx_core.seal import OpeningKey, WontOpen, use_info
-from styx_core.tool import Tool
 
 from styx_broker.deps import Deps
 from styx_broker.exec_wire import ExecRequest, readable
@@ -69,7 +67,7 @@ class ExecCall:
             scopes=ordered(found.scopes),
             surface=found.surface,
             operation=found.operation,
-            host=host_of(self.provider, self.tool, request.argv),
+            host=self._host(request),
             command=hidden,
             command_digest=_digest(token, words),
             exact=hidden == words,
@@ -77,6 +75,11 @@ class ExecCall:
             edge_key=self._edge.public,
             public_key=request.public_key,
         )
+
+    def _host(self, request: ExecRequest) -> str | None:
+        """The host that a call names, for providers whose calls do; none named fits no target."""
+        named = host(self.tool, request.argv) or "" if self.provider.host_in_argv else None
+        return named[:2000] if named else named
 
     async def ask(self) -> Authorized:
         """Ask once: decided and issued, denied, or pending."""
@@ -118,21 +121,5 @@ class ExecCall:
             ) from None
 
 
-def host_of(provider: Provider, tool: Tool, argv: tuple[str, ...]) -> str | None:
-    """The host that a call names, for providers whose calls do."""
-    if not provider.host_in_argv:
-        return None
-    operands = read(Grammar(tool), argv).operands
-    if not operands:
-        return ""
-    host = operands[0].removeprefix("ssh://").rpartition("@")[2]
-    return host.partition(":")[0] if operands[0].startswith("ssh://") else host
-
-
 def _digest(token: str, words: tuple[str, ...]) -> str:
     return hashlib.sha256("\0".join((token, *words)).encode()).hexdigest()
-
-
-def refusal(error: StyxError) -> str:
-    """An error in the shim's words."""
-    return f"{error.detail} ({error.code})"

@@ -22,7 +22,7 @@ from styx_core.scope import Scope
 from styx_core.secret_shape import SecretShape
 
 from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret, Want
-from styx_adapters.aws_policy import s3_resources, session_policy
+from styx_adapters.aws_policy import ServiceActions, s3_resources, session_policy
 from styx_adapters.commands.load import tool
 
 SHORTEST = timedelta(minutes=15)
@@ -90,6 +90,7 @@ class AwsAdapter:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._ending = asyncio.Lock()
+        self._services = ServiceActions(PROVIDER.tools[0])
 
     async def connect(
         self, method: str, target_id: str, config: Config, secret: Secret
@@ -113,7 +114,7 @@ class AwsAdapter:
     async def issue(self, secret: Secret, config: Config, want: Want) -> Minted:
         """A session for this use."""
         policy, arns, scoped = session_policy(
-            PROVIDER.tools[0],
+            self._services,
             want.scopes,
             want.surface,
             want.operation if want.once else None,

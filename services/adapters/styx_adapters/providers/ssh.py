@@ -9,11 +9,12 @@ lives at most five minutes; a session that is open already stays open (ssh(1), s
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 
 from styx_core.errors import Invalid, LoginExpired, ProviderFailed
 from styx_core.provider import Field, Method, Provider
+from styx_core.remote import remote_command
 from styx_core.scope import Scope
 
 from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret, Want
@@ -138,40 +139,13 @@ def _forced(want: Want) -> str | None:
     """What a this-command-once certificate may run: the call's remote command, to the letter."""
     if not want.once:
         return None
-    remote = remote_command(want.command[1:])
+    remote = remote_command(PROVIDER.tools[0], want.command[1:])
     if remote is None:
         raise Invalid(
             "this grant is for one command, and this call can't be held to it (an interactive "
             "shell, or words that hold a secret); ask for a time instead"
         )
     return remote
-
-
-def remote_command(argv: Sequence[str]) -> str | None:
-    """What ssh(1) sends to the host: the words after the host, joined by blanks; None for a shell.
-
-    Options may stand before the host and, once more, right after it.
-    """
-    rest = _after_options(argv)
-    if not rest:
-        return None
-    command = _after_options(rest[1:])
-    joined = " ".join(command)
-    return joined if joined.strip() else None
-
-
-def _after_options(argv: Sequence[str]) -> Sequence[str]:
-    with_value = frozenset(flag[1] for flag in PROVIDER.tools[0].values)
-    place = 0
-    while place < len(argv) and len(argv[place]) > 1 and argv[place][0] == "-":
-        word = argv[place]
-        place += 1
-        if word == "--":
-            break
-        taker = next((i for i, letter in enumerate(word[1:], 1) if letter in with_value), None)
-        if taker is not None and taker == len(word) - 1:
-            place += 1
-    return argv[place:]
 
 
 def adapter(deps: Deps) -> SshAdapter:
