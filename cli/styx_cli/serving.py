@@ -7,12 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from styx_core import telemetry
+from styx_core.errors import StyxError
+from styx_core.keyring import KeyFileError
 from styx_core.redact import redactor
 from styx_core.settings import Settings
+from styx_core.vault import VaultError
 
+from styx_cli.engines.binaries import BinaryMissing
+from styx_cli.engines.ports import PortTaken
+from styx_cli.engines.process import EngineFailed
 from styx_cli.stack import Stack, StackSettings, running_stack
 
 Say = Callable[[str], None]
+WONT_START = (
+    *(BinaryMissing, EngineFailed, KeyFileError, PortTaken, StyxError, VaultError),
+    *(OSError, RuntimeError, TimeoutError, ValueError, LookupError),
+)
+"""What a start may end with, each with a text for the person."""
 
 
 async def serve(folder: Path, ports: dict[str, int], say: Say) -> None:

@@ -22,7 +22,7 @@ from styx_core import keyring
 from styx_core.bus import NatsBus
 from styx_core.bus_admin import prepare_stream
 from styx_core.contract.rights import SERVICES, rights
-from styx_core.nats_conf import NatsUser, bootstrap_user
+from styx_core.nats_conf import NatsUser, bootstrap_user, operator_user
 from styx_core.service import Context, Running, Server, Service, health_app, open_vault, opened
 from styx_core.settings import Settings
 from styx_core.vault_bootstrap import role_id
@@ -30,7 +30,7 @@ from styx_core.vault_bootstrap import role_id
 from styx_cli.engines.ports import choose
 from styx_cli.engines.run import Engines, prepare, start_engines
 
-BOOTSTRAP = "bootstrap"
+BOOTSTRAP, OPERATOR = "bootstrap", "operator"
 ORDER = ("audit", "adapters", "grants", "broker", "mcp-gateway")
 """Who is asked starts before who asks."""
 
@@ -68,14 +68,15 @@ def services() -> dict[str, Service]:
 
 
 def nats_users(root: bytes) -> dict[str, NatsUser]:
-    """NATS's users: each service with what the contract lets it say and hear."""
+    """NATS's users: each service with what the contract lets it say and hear, and two of ours."""
     users = {}
     for name in SERVICES:
         may = rights(name)
         key = keyring.nats_public_key(root, name)
         users[name] = NatsUser(key, may.publish, may.subscribe)
     key = keyring.nats_public_key(root, BOOTSTRAP)
-    return {**users, BOOTSTRAP: bootstrap_user(key, f"_INBOX_{BOOTSTRAP}")}
+    operator = operator_user(keyring.nats_public_key(root, OPERATOR))
+    return {**users, BOOTSTRAP: bootstrap_user(key, f"_INBOX_{BOOTSTRAP}"), OPERATOR: operator}
 
 
 @asynccontextmanager
@@ -83,6 +84,8 @@ async def running_stack(settings: StackSettings, say: Say = lambda _: None) -> A
     """Start everything, wait until it is ready, and stop it all at the end."""
     async with AsyncExitStack() as stack:
         root = prepare(settings.data)
+        # First in, last out: while the file is there, something of this stack still runs.
+        stack.callback(_address(settings.data).unlink, missing_ok=True)
         say("nats-server and OpenBao")
         engines = await start_engines(
             settings.data, nats_users(root), _engine_ports(settings.ports), settings.programs
@@ -99,7 +102,7 @@ async def running_stack(settings: StackSettings, say: Say = lambda _: None) -> A
         await _until(lambda: all(ok() for r in running.values() for ok in r.checks.values()))
         first = running["broker"].first_start
         code = await first() if first is not None else None
-        _announce(stack, settings.data, url, path)
+        _announce(settings.data, url, path)
         yield Stack(url, path, engines, f"{url}/admin#{code}" if code else None, running)
 
 
@@ -220,11 +223,13 @@ def _unix(path: Path) -> socket.socket:
     return bound
 
 
-def _announce(stack: AsyncExitStack, data: Path, url: str, path: Path) -> None:
+def _announce(data: Path, url: str, path: Path) -> None:
     """Tell this machine's `styx` commands where the stack is, while it runs."""
-    file = data / "run" / "stack.json"
-    file.write_text(json.dumps({"url": url, "socket": str(path), "pid": os.getpid()}))
-    stack.callback(file.unlink, missing_ok=True)
+    _address(data).write_text(json.dumps({"url": url, "socket": str(path), "pid": os.getpid()}))
+
+
+def _address(data: Path) -> Path:
+    return data / "run" / "stack.json"
 
 
 def _engine_ports(ports: dict[str, int]) -> dict[str, int]:

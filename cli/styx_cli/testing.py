@@ -4,6 +4,7 @@
 real broker refuses: a wrong token, a wrong content type, a body that can't be read.
 """
 
+import base64
 import json
 import ssl
 import subprocess
@@ -15,10 +16,14 @@ from pathlib import Path
 from socketserver import BaseServer, ThreadingTCPServer, ThreadingUnixStreamServer
 from typing import Any
 
+from styx_core.signing import bearer
+
+from styx_cli.owner_token import PREFIX, raw
 from styx_cli.shims import write_shims
 
 TOKEN = "FIXTURE-task-token"  # noqa: S105
-ADMIN = "FIXTURE-admin-token"
+ADMIN = PREFIX + base64.urlsafe_b64encode(b"FIXTURE owner token, 32 bytes ..").decode().rstrip("=")
+"""An owner's token; the broker is shown only what derives from it."""
 EXEC_TYPE = "application/x-styx-exec"
 
 
@@ -178,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _tasks(self, body: bytes) -> None:
         fake = self.fake
-        if not fake.socket and not self._bearer(ADMIN):
+        if not fake.socket and not self._bearer(bearer(raw(ADMIN))):
             problem = {"title": "Not signed in.", "detail": "The token isn't known."}
             return self._json(401, problem | {"hint": "Set STYX_ADMIN_TOKEN."})
         if self.path.endswith("/end"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from styx_cli.commands.run import runtime_folder
+from styx_cli.owner_token import new_secret
 from styx_cli.testing import ADMIN, TOKEN, Call, FakeBroker, fields
 from styx_cli.testing_ssh import SshHost
 
@@ -105,7 +106,7 @@ def test_a_signal_reaches_the_agent_and_the_task_still_ends(
 
 
 def test_no_admin_token_no_task(broker: FakeBroker, env: dict[str, str]) -> None:
-    code, out, err = run(env | {"STYX_ADMIN_TOKEN": "FIXTURE-x"}, "echo", "ran")
+    code, out, err = run(env | {"STYX_ADMIN_TOKEN": new_secret()}, "echo", "ran")
     assert (code, out) == (78, "")
     assert (
         err == "styx: Not signed in.\nstyx: The token isn't known.\nstyx: Set STYX_ADMIN_TOKEN.\n"

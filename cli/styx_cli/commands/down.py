@@ -27,6 +27,6 @@ def down(
             print(f"No Styx runs on {folder}.")
             return
         os.kill(running.pid, signal.SIGTERM)
-        if not until(lambda: read_stack(folder) is None, 20):
+        if not until(lambda: read_stack(folder) is None, 30):
             raise Failure(f"process {running.pid} does not end; look at it.", Exit.UNAVAILABLE)
         print("Stopped; the data stays.")

@@ -44,11 +44,11 @@ def up(
 
 def foreground(folder: Path, ports: dict[str, int]) -> None:
     """Run until SIGINT or SIGTERM. Raises `Failure`."""
-    from styx_cli.serving import serve
+    from styx_cli.serving import WONT_START, serve
 
     try:
         asyncio.run(serve(folder, ports, say))
-    except (OSError, RuntimeError, TimeoutError, ValueError, LookupError) as error:
+    except WONT_START as error:
         raise Failure(f"Styx could not start: {error}", Exit.UNAVAILABLE) from error
 
 
@@ -74,12 +74,19 @@ def detached(folder: Path, ports: dict[str, int]) -> None:
     if not started or child.poll() is not None:
         if child.poll() is None:
             child.send_signal(signal.SIGTERM)
-        raise Failure(f"Styx did not start; {log} says why.", Exit.UNAVAILABLE)
+        raise Failure(f"Styx did not start; {log} says why{_last(log)}", Exit.UNAVAILABLE)
     with os.fdopen(read, "r") as said:
         for line in iter(said.readline, ""):
             if line == "\n":
                 break
             print(line, end="")
+
+
+def _last(log: Path) -> str:
+    """What a start said last, where it said it in our words."""
+    lines = log.read_text(errors="replace").splitlines()
+    last = lines[-1].removeprefix("styx: ") if lines and lines[-1].startswith("styx: ") else ""
+    return f":\n{last}" if last else "."
 
 
 def say(text: str) -> None:

@@ -53,7 +53,7 @@ class Account:
         call = call_of(environ, body)
         refusal = judge(call, self.sessions)
         if refusal is not None:
-            return _refused(refusal, call, start)
+            return _refused(refusal, call, "HTTP_X_AMZ_TARGET" in environ, start)
         answer = list(self._moto(environ, start))
         if call.action == "sts:AssumeRole":
             self._remember(call, b"".join(answer))
@@ -65,7 +65,12 @@ class Account:
             self.sessions[rest.partition(b"<")[0].decode()] = call.policy_arns
 
 
-def _refused(refusal: Refusal, call: Call, start: StartResponse) -> list[bytes]:
+def _refused(
+    refusal: Refusal, call: Call, json_protocol: bool, start: StartResponse
+) -> list[bytes]:
+    if json_protocol:
+        start("403 Forbidden", [("Content-Type", "application/x-amz-json-1.1")])
+        return [json.dumps({"__type": refusal.code, "message": refusal.says}).encode()]
     error = f"<Code>{refusal.code}</Code><Message>{refusal.says}</Message>"
     if call.service == "s3":
         text = f"<Error>{error}</Error>"

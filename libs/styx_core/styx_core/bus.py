@@ -47,7 +47,8 @@ DEADLINE = "Styx-Deadline"
 FAULT = "Styx-Fault"
 IN_PARALLEL = 256
 """Commands that one service works on at once; more wait in NATS's buffer."""
-PUBLISH_SECONDS = 3.0
+PUBLISH_SECONDS, BLINK_SECONDS = 3.0, 2.0
+"""Longest waits: for the stream's word, and of a command for a connection that was lost."""
 
 
 class Bus(Protocol):
@@ -162,6 +163,7 @@ class NatsBus:
         kind = type(command)
         check_say(self._service, kind.subject)
         seconds = kind.deadline if deadline is None else deadline
+        await self._connected()
         with telemetry.span(f"send {kind.subject}"):
             headers = {DEADLINE: str(int((time.time() + seconds) * 1000))}
             inject(headers)
@@ -179,6 +181,15 @@ class NatsBus:
             fault = Fault.model_validate_json(msg.data)
             raise from_wire(fault.code, fault.detail)
         return kind.reply.model_validate_json(msg.data)  # type: ignore[return-value]
+
+    async def _connected(self) -> None:
+        """Wait a moment for a lost connection; its client would send the command, but late."""
+        try:
+            async with asyncio.timeout(BLINK_SECONDS):
+                while not self._client.is_connected:
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise Unavailable("the bus is away, so nothing was asked; try again") from None
 
     async def serve(self, service: str, handlers: Mapping[type[Command[Any]], Handler]) -> None:
         """See `Bus.serve`."""
@@ -223,9 +234,7 @@ class NatsBus:
     async def publish(self, subject: str, event_id: str, body: bytes, trace: str = "") -> None:
         """See `Bus.publish`."""
         check_say(self._service, subject)
-        headers = {"Nats-Msg-Id": event_id}
-        if trace:
-            headers["traceparent"] = trace
+        headers = {"Nats-Msg-Id": event_id} | ({"traceparent": trace} if trace else {})
         try:
             await self._js.publish(subject, body, stream=STREAM, headers=headers)
         except (NatsError, JsError, TimeoutError) as error:
@@ -263,8 +272,7 @@ class NatsBus:
         """See `Bus.catalog_put`."""
         check_say(self._service, entry_subject(key))
         try:
-            kv = await self._js.key_value(CATALOG)
-            await kv.put(key, value)
+            await (await self._js.key_value(CATALOG)).put(key, value)
         except (NatsError, JsError, TimeoutError) as error:
             raise Unavailable("the catalog can't be written now; try again") from error
 

@@ -69,6 +69,11 @@ def bootstrap_user(nkey: str, inbox: str) -> NatsUser:
     )
 
 
+def operator_user(nkey: str) -> NatsUser:
+    """The user of an operator's own tools (`nats micro`): asks services how they are, no more."""
+    return NatsUser(nkey=nkey, publish=("$SRV.>",), subscribe=("_INBOX.>",))
+
+
 def render(
     host: str,
     port: int,

@@ -4,6 +4,7 @@ Spans carry names and ids, never arguments. A trace begins at the shim (its `tra
 and goes through every hop. Sampling happens at the head: `sample` is the share of traces kept.
 """
 
+import contextlib
 import logging
 import sys
 import time
@@ -73,6 +74,21 @@ def trace_to(exporter: SpanExporter | None, endpoint: str | None, sample: float)
 Event = MutableMapping[str, Any]
 
 
+class Unfailing:
+    """stderr, but what it can't take is dropped: a full disk under a log must stop no service."""
+
+    def write(self, text: str) -> int:
+        """Write, or don't."""
+        with contextlib.suppress(OSError, ValueError):
+            return sys.stderr.write(text)
+        return 0
+
+    def flush(self) -> None:
+        """Flush, or don't."""
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+
+
 def log_as_json(redact: Callable[[str], str], level: str = "INFO") -> None:
     """Logs go to stderr as JSON lines; every string in them passes `redact` first."""
 
@@ -98,6 +114,6 @@ def log_as_json(redact: Callable[[str], str], level: str = "INFO") -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(Unfailing()),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )

@@ -17,7 +17,7 @@ from styx_core.errors import Invalid, LoginExpired, ProviderFailed, StyxError, U
 from styx_core.seal import OpeningKey, WontOpen, connect_info, seal, use_info
 from styx_core.vault import Vault, VaultError
 
-from styx_adapters.adapter import Installed, Minted, Want
+from styx_adapters.adapter import Installed, Minted, Secret, Want
 from styx_adapters.custody import credential_ref, plain
 from styx_adapters.fields import checked
 from styx_adapters.leases import Leases
@@ -67,9 +67,17 @@ async def connect(command: Connect, state: State) -> Connection:
 async def issue(command: Issue, state: State) -> Issued:
     """Mint, or find the live lease again, and seal it to the edge that asked."""
     held = state.leases.find(command)
-    if held is not None:
-        return _sealed(command, *held, fresh=False)
+    if held is None:
+        async with state.leases.turn(command):
+            held = state.leases.find(command)
+            if held is None:
+                return await _minted(command, state)
+    return _sealed(command, *held, fresh=False)
+
+
+async def _minted(command: Issue, state: State) -> Issued:
     found = state.find(command.provider)
+    _box(command, {})  # what can't be sealed shouldn't be minted
     want = Want(
         lease_id=command.lease_id,
         grant_id=command.grant_id,
@@ -91,16 +99,11 @@ async def issue(command: Issue, state: State) -> Issued:
 
 
 def _sealed(command: Issue, lease_id: str, minted: Minted, *, fresh: bool) -> Issued:
-    try:
-        info = use_info(command.grant_id, command.exec_id)
-        box = seal(minted.secret, command.edge_key, info)
-    except ValueError:
-        raise Invalid("edge_key: not a sealing key") from None
     return Issued(
         sealed=Sealed(
             lease_id=lease_id,
             kind="ssh-agent" if "certificate" in minted.secret else "env",
-            box=box,
+            box=_box(command, minted.secret),
             expires_at=minted.expires_at,
             scoped=minted.scoped,
             revocable=minted.revocable,
@@ -108,6 +111,13 @@ def _sealed(command: Issue, lease_id: str, minted: Minted, *, fresh: bool) -> Is
         fresh=fresh,
         handle=minted.handle,
     )
+
+
+def _box(command: Issue, secret: Secret) -> str:
+    try:
+        return seal(secret, command.edge_key, use_info(command.grant_id, command.exec_id))
+    except ValueError:
+        raise Invalid("edge_key: not a sealing key") from None
 
 
 async def revoke_lease(command: RevokeLease, state: State) -> Revoked:

@@ -1,7 +1,9 @@
 """Live credentials in memory, so that one grant's second call needs no second minting."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from weakref import WeakValueDictionary
 
 from styx_core.contract.adapters import Issue
 
@@ -19,6 +21,7 @@ class Leases:
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
         self._held: dict[Key, tuple[str, Minted]] = {}
+        self._turns: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
     def find(self, command: Issue) -> tuple[str, Minted] | None:
         """The id and credential of a live lease that fits."""
@@ -30,6 +33,10 @@ class Leases:
         outlives_grant = command.expires_at is not None and minted.expires_at >= command.expires_at
         fits = left > LEAST_LEFT or (outlives_grant and left > timedelta(0))
         return (lease_id, minted) if fits else None
+
+    def turn(self, command: Issue) -> asyncio.Lock:
+        """Held while a credential for this is minted: who comes meanwhile finds it, not another."""
+        return self._turns.setdefault(_key(command), asyncio.Lock())
 
     def keep(self, command: Issue, minted: Minted) -> None:
         """Hold a credential for the grant's next call."""

@@ -3,6 +3,7 @@
 One that can't be imported or started is listed as disabled, with the reason, and takes nobody down.
 """
 
+import contextlib
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -10,6 +11,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 import structlog
+from styx_core.provider import Provider
 
 from styx_adapters import providers
 from styx_adapters.adapter import Deps, Installed
@@ -23,6 +25,13 @@ def modules() -> Iterator[tuple[str, str]]:
         yield found.name, f"{providers.__name__}.{found.name}"
     for entry in entry_points(group="styx.providers"):
         yield entry.name, entry.value
+
+
+def declared() -> Iterator[Provider]:
+    """The declarations of the providers that can be imported, without starting any."""
+    for _, where in modules():
+        with contextlib.suppress(Exception):
+            yield import_module(where).PROVIDER
 
 
 def install(deps: Deps) -> tuple[dict[str, Installed], dict[str, str]]:

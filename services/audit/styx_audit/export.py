@@ -14,10 +14,10 @@ that it trusts from elsewhere.
 import re
 from base64 import b64encode
 from binascii import a2b_base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from styx_audit.entries import canonical, decode, encode
+from styx_audit.entries import decode, encode
 from styx_audit.merkle import Nodes
 from styx_audit.stream_proof import right_halves
 
@@ -49,14 +49,16 @@ class ExportLine(NamedTuple):
         return str(entry.get("id", "")) if isinstance(entry, dict) else ""
 
 
-def export(
-    entries: Iterable[Mapping[str, object]], size: int, note: str, key: str, nodes: Nodes
-) -> Iterator[str]:
-    """The lines of an export of all `size` entries under the signed checkpoint `note`."""
+def export(entries: Iterable[str], size: int, note: str, key: str, nodes: Nodes) -> Iterator[str]:
+    """The lines of an export of all `size` entries under the signed checkpoint `note`.
+
+    `entries` are canonical JSON as it was stored: written as they are, so that what was changed
+    in the store is changed in the export too, and found.
+    """
     yield encode({"checkpoint": note, "key": key}).decode()
     for index, entry in enumerate(entries):
         hashes = ",".join(f'"{_base64(half)}"' for half in right_halves(index, size, nodes))
-        yield f'{_HEAD}{canonical(entry).decode()}{_INDEX}{index},"proof":[{hashes}]}}'
+        yield f'{_HEAD}{entry}{_INDEX}{index},"proof":[{hashes}]}}'
 
 
 def read_header(line: str) -> tuple[str, str]:

@@ -32,6 +32,8 @@ class Entry(Row, table=True):
 class Node(Row, table=True):
     """A complete subtree's hash."""
 
+    # A hidden row id would be a second key, by which INSERT OR REPLACE could pass the trigger.
+    __table_args__ = {"sqlite_with_rowid": False}
     level: int = Field(primary_key=True)
     position: int = Field(primary_key=True)
     hash: bytes = Field(sa_type=LargeBinary)

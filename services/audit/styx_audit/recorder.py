@@ -6,13 +6,13 @@ own subject says it, is recorded as refused: a log that drops what it doesn't li
 """
 
 import asyncio
-import contextlib
 import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import structlog
 from pydantic import ValidationError
+from sqlalchemy.exc import IntegrityError
 from styx_core.bus import Bus, Delivery
 from styx_core.contract.base import EVENTS, VERSION
 from styx_core.db import Database
@@ -35,6 +35,7 @@ class Recorder:
     def __init__(self, bus: Bus, db: Database) -> None:
         self._bus, self._db = bus, db
         self._head: Frontier | None = None
+        self._arrived: list[Delivery] = []
         self._task: asyncio.Task[None] | None = None
         self.recording = True
 
@@ -46,28 +47,38 @@ class Recorder:
         """Stop; what isn't recorded stays in the stream."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait({self._task})
 
     async def _run(self) -> None:
-        while True:
-            try:
-                await self.once()
-                self.recording = True
-            except StyxError as error:
-                self.recording = False
-                self._head = None
-                log.warning("events wait in the stream", reason=error.detail)
-                await asyncio.sleep(RETRY_SECONDS)
+        try:
+            while True:
+                await self._try()
+        finally:
+            self.recording = False  # whatever ended it, this service isn't ready
+
+    async def _try(self) -> None:
+        try:
+            await self.once()
+            self.recording = True
+        except (StyxError, IntegrityError) as error:
+            # Where another replica was faster, its entries are the truth: read them and go on.
+            self.recording = False
+            log.warning("events wait in the stream", reason=_reason(error))
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def once(self) -> int:
-        """Record what waits; returns how many entries were new."""
-        arrived = await self._bus.fetch("audit", BATCH, WAIT_SECONDS)
-        if not arrived:
+        """Record what waits; returns how many entries were new.
+
+        What could not be committed is kept for the next try: the stream would send it again only
+        after its own, longer wait.
+        """
+        self._arrived = self._arrived or await self._bus.fetch("audit", BATCH, WAIT_SECONDS)
+        if not self._arrived:
             return 0
-        new = await self.record(arrived)
-        for delivery in arrived:
+        new = await self.record(self._arrived)
+        for delivery in self._arrived:
             await delivery.ack()
+        self._arrived = []
         return new
 
     async def record(self, arrived: Sequence[Delivery]) -> int:
@@ -80,6 +91,10 @@ class Recorder:
         self._head = after
         AUDIT_SIZE.set(after.size)
         return new
+
+
+def _reason(error: Exception) -> str:
+    return error.detail if isinstance(error, StyxError) else type(error).__name__
 
 
 def entry_of(subject: str, body: bytes) -> dict[str, Any]:

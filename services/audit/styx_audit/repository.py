@@ -91,11 +91,8 @@ def entry(c: Connection, seq: int) -> Row[Any] | None:
     return c.execute(select(ENTRY).where(ENTRY.c.seq == seq)).one_or_none()
 
 
-def bodies(c: Connection, upto: int, step: int = 1000) -> Iterator[dict[str, Any]]:
-    """The first `upto` entries in order, read in pieces."""
+def bodies(c: Connection, upto: int, step: int = 1000) -> Iterator[str]:
+    """The first `upto` entries in order as they are stored, read in pieces."""
     for start in range(0, upto, step):
         query = select(ENTRY.c.body).where(ENTRY.c.seq >= start, ENTRY.c.seq < upto)
-        for row in c.execute(query.order_by(ENTRY.c.seq).limit(step)):
-            found = decode(row.body)
-            if isinstance(found, dict):
-                yield found
+        yield from c.execute(query.order_by(ENTRY.c.seq).limit(step)).scalars()

@@ -129,8 +129,8 @@ async def consistency(request: Request) -> Response:
     first, second = _number(request, "first", None), _number(request, "second", None)
 
     def look(c: Connection) -> list[str]:
-        if first is None or second is None or not 0 <= first <= second <= repo.size(c):
-            raise Invalid("first, second: two sizes, first ≤ second ≤ the log's size")
+        if first is None or second is None or not 0 < first <= second <= repo.size(c):
+            raise Invalid("first, second: two sizes, 0 < first ≤ second ≤ the log's size")
         return _b64(consistency_proof(first, second, lambda level, at: repo.node(c, level, at)))
 
     return JSONResponse({"first": first, "second": second, "proof": await deps.db.read(look)})

@@ -1,13 +1,19 @@
 """Checkpoints: the head of the log, signed by the key that never leaves Vault."""
 
-from sqlalchemy import Connection
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, Row
 from styx_core.db import Database
 from styx_core.errors import Unavailable
 from styx_core.vault import Vault, VaultError
 from styx_core.vault_bootstrap import AUDIT_KEY
 
 from styx_audit import repository as repo
-from styx_audit.checkpoint import Checkpoint, Verifier, signed_note
+from styx_audit.checkpoint import Checkpoint, NoteError, Verifier, signed_note
+from styx_audit.merkle import Frontier, root
+
+log = structlog.get_logger()
 
 ORIGIN = "styx/audit"
 
@@ -30,21 +36,40 @@ class Signer:
         return self._verifier
 
     async def note(self) -> tuple[int, str]:
-        """The size and the signed note of the newest head. Raises `Unavailable`."""
+        """The size and the signed note of the newest head. Raises `Unavailable`.
 
-        def look(c: Connection) -> tuple[Checkpoint, int, str]:
+        A head that doesn't extend what was signed before is never signed: the last note stands,
+        and an export under it shows what was changed.
+        """
+
+        def look(c: Connection) -> tuple[Checkpoint, Row[Any] | None, bool]:
             head, newest = repo.head(c), repo.checkpoint(c)
-            size, note = (newest.size, newest.note) if newest is not None else (-1, "")
-            return Checkpoint(ORIGIN, head.size, head.root()), size, note
+            return Checkpoint(ORIGIN, head.size, head.root()), newest, _extends(c, head, newest)
 
-        checkpoint, size, note = await self._db.read(look)
-        if size == checkpoint.size:
-            return size, note
+        checkpoint, newest, extends = await self._db.read(look)
+        if newest is not None and not extends:
+            log.error("the log was changed: it doesn't extend its signed head", size=newest.size)
+        if newest is not None and (not extends or newest.size == checkpoint.size):
+            return newest.size, newest.note
         verifier = await self.verifier()
         try:
             signature = await self._vault.transit_sign(AUDIT_KEY, checkpoint.text.encode())
         except VaultError as error:
             raise Unavailable("Vault is sealed or away: the head can't be signed; retry") from error
-        note = signed_note(checkpoint, verifier, signature)
+        try:
+            note = signed_note(checkpoint, verifier, signature)
+        except NoteError as error:
+            self._verifier = None  # the key in Vault was rotated: learn the new one
+            raise Unavailable("the log's key has just changed; try again") from error
         await self._db.write(lambda c: repo.save_checkpoint(c, checkpoint.size, note))
         return checkpoint.size, note
+
+
+def _extends(c: Connection, head: Frontier, newest: Row[Any] | None) -> bool:
+    """Whether the log of now begins with all that its newest signed checkpoint covers."""
+    if newest is None:
+        return True
+    if newest.size > head.size:
+        return False
+    then = Checkpoint(ORIGIN, newest.size, root(newest.size, lambda lv, at: repo.node(c, lv, at)))
+    return bool(newest.note.startswith(f"{then.text}\n"))

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from styx_audit.checkpoint import Checkpoint, Verifier, signed_note
-from styx_audit.entries import leaf_hash
+from styx_audit.entries import canonical, leaf_hash
 from styx_audit.export import export
 from styx_audit.merkle import Frontier
 from styx_audit.verify import Fault, Verdict, verify_export
@@ -46,7 +46,8 @@ def exported(size: int, signer: Ed25519PrivateKey = SIGNER) -> list[str]:
             nodes[node.level, node.position] = node.hash
         grown = grown.append(leaf_hash(entry(number)))
     note = point(size, signer)[1]
-    return list(export(map(entry, range(size)), size, note, str(KEY), lambda lv, i: nodes[lv, i]))
+    bodies = (canonical(entry(number)).decode() for number in range(size))
+    return list(export(bodies, size, note, str(KEY), lambda lv, i: nodes[lv, i]))
 
 
 LINES = exported(13)

@@ -172,11 +172,19 @@ def _event(
 
 
 async def _take_back(deps: Deps, target: repo.Record, grant: repo.Record, issued: Issued) -> None:
-    """Undo an issue that could not be recorded; the sweep goes on with what fails here."""
+    """Undo an issue that could not be recorded, with its own event where a lease was saved.
+
+    A saved one that can't be ended now stays open and ends with its grant; any other never left.
+    """
+    lease_id = issued.sealed.lease_id
     try:
-        outcome = await deps.bus.request(_revoke_command(target, grant.id, issued.sealed.lease_id,
-                                                         issued.handle))  # fmt: skip
-        await deps.db.write(lambda c: _mark(c, issued.sealed.lease_id, deps.now(), outcome.outcome))
+        saved = await deps.db.read(lambda c: repo.open_leases(c, grant.id))
+        lease = next((each for each in saved if each.id == lease_id), None)
+        if lease is not None:
+            await _end_lease(deps, lease, target)
+        else:
+            command = _revoke_command(target, grant.id, lease_id, issued.handle)
+            await deps.bus.request(command)
     except StyxError:
         return
 

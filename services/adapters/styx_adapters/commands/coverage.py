@@ -9,6 +9,7 @@ from styx_core.classify_tree import unfold_all
 from styx_core.tool import Tool
 
 from styx_adapters.commands.load import names, tool
+from styx_adapters.registry import declared
 
 HEAD = """| CLI | release | known | of that release | read | write | deploy | delete | read from |
 |---|---|---|---|---|---|---|---|---|
@@ -16,8 +17,10 @@ HEAD = """| CLI | release | known | of that release | read | write | deploy | de
 
 
 def coverage() -> str:
-    """The table, in Markdown, a line for each tool."""
-    return HEAD + "".join(_line(tool(name)) for name in names())
+    """The table, in Markdown, a line for each tool: those with data here, and any provider's."""
+    known = {name: tool(name) for name in names()}
+    known |= {each.name: each for provider in declared() for each in provider.tools}
+    return HEAD + "".join(_line(known[name]) for name in sorted(known))
 
 
 def counted(known: Tool) -> Mapping[str, int]:

@@ -22,11 +22,12 @@ from styx_core.scope import Scope
 from styx_core.secret_shape import SecretShape
 
 from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret, Want
-from styx_adapters.aws_policy import ServiceActions, s3_resources, session_policy
+from styx_adapters.aws_policy import ServiceActions, document, s3_resources, session_policy
 from styx_adapters.commands.load import tool
 
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=1)
+CONNECT_SECONDS, READ_SECONDS = 3.0, 4.0
 POLICY_NAME = "StyxEndedSessions"
 REFUSED = frozenset(
     {"InvalidClientTokenId", "SignatureDoesNotMatch", "AccessDenied", "ExpiredToken",
@@ -126,6 +127,8 @@ class AwsAdapter:
             narrowing["PolicyArns"] = [{"arn": arn} for arn in arns]
         life = {"DurationSeconds": int(self._life(want.until).total_seconds())}
         if role is None:
+            # Without any policy a federated session may do nothing at all.
+            narrowing = narrowing or {"Policy": document(["*"])}
             said = await self._call(
                 "sts", secret, config, "get_federation_token",
                 Name=want.lease_id[:32], **narrowing, **life,
@@ -140,7 +143,7 @@ class AwsAdapter:
         deniable = role is not None and config.get("deny_policy") == "yes"
         expires_at = said["Credentials"]["Expiration"]
         return Minted(
-            secret={"env": _environment(said["Credentials"], config)},
+            secret={"env": _environment(_Answer(said["Credentials"]), config)},
             expires_at=expires_at,
             scoped=scoped,
             revocable="deny-policy" if deniable else "expiry",
@@ -192,6 +195,13 @@ class AwsAdapter:
         return await asyncio.to_thread(_call, service, secret, config, operation, arguments)
 
 
+class _Answer(dict[str, Any]):
+    """What AWS answered; a part that should be there and isn't is the provider's failure."""
+
+    def __missing__(self, key: str) -> Any:
+        raise ProviderFailed(f"AWS answered without {key}, so nothing was issued")
+
+
 def _denial(handle: Mapping[str, str]) -> dict[str, Any]:
     until = int(datetime.fromisoformat(handle["expires_at"]).timestamp()) + 60
     name = handle["user_id"].rpartition("_")[2]
@@ -219,6 +229,7 @@ def _call(
     service: str, secret: Secret, config: Config, operation: str, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
     try:
         client = _client(
@@ -228,14 +239,14 @@ def _call(
             config["region"],
             config.get("endpoint"),
         )
-        answer: dict[str, Any] = getattr(client, operation)(**arguments)
-        return answer
+        return _Answer(getattr(client, operation)(**arguments))
     except ClientError as error:
         code = str(error.response.get("Error", {}).get("Code", "unknown"))
         if code in REFUSED:
             raise LoginExpired(f"AWS refuses this target's credential ({code})") from None
         raise ProviderFailed(f"AWS answered {operation} with {code}") from None
-    except BotoCoreError as error:
+    except (BotoCoreError, ResponseParserError, LookupError, TypeError, ValueError) as error:
+        # The latter four are what botocore raises at a reply that isn't AWS's.
         raise ProviderFailed(f"AWS did not answer ({type(error).__name__})") from None
 
 
@@ -250,7 +261,10 @@ def _client(service: str, key: str, secret: str, region: str, endpoint: str | No
         region_name=region,
         endpoint_url=endpoint,
         config=BotoConfig(
-            connect_timeout=3, read_timeout=4, retries={"total_max_attempts": 1}, proxies={}
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"total_max_attempts": 1},
+            proxies={},
         ),
     )
 

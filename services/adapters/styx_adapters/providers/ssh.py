@@ -21,6 +21,7 @@ from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret
 from styx_adapters.commands.load import tool
 
 HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:]{2,39}\]"
+PORT = r"[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
 USER = r"[a-z_][a-z0-9_-]{0,31}"
 LIFE = timedelta(minutes=5)
 VERIFY_LIFE = timedelta(seconds=60)
@@ -40,7 +41,7 @@ PROVIDER = Provider(
             "The host trusts Styx's CA",
             (
                 Field("host", "host name or address", pattern=HOST),
-                Field("port", "port", pattern=r"[1-9][0-9]{0,4}", default="22", required=False),
+                Field("port", "port", pattern=PORT, default="22", required=False),
                 Field("user", "login name", pattern=USER),
                 Field("source", "source addresses (CIDR)", pattern=r"[0-9a-fA-F.:/,]{1,200}",
                       required=False),
