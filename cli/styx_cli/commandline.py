@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from typer._completion_classes import completion_init
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -25,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "targets": "What agents may reach, and new targets.",
     "policy": "A project's rules.",
     "audit": "The log: search, export, verify.",
+    "completion": "Complete `styx` in your shell.",
     "classify": "What a command would need, with no stack running.",
 }
 
@@ -40,11 +42,14 @@ class LazyGroup(TyperGroup):
         """One command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        return get_command(import_module(f"styx_cli.commands.{cmd_name}").app)
+        command = get_command(import_module(f"styx_cli.commands.{cmd_name}").app)
+        command.name, command.short_help = cmd_name, COMMANDS[cmd_name]
+        return command
 
 
 def run(argv: Sequence[str]) -> None:
     """Run a command line; leaves with its exit code."""
+    completion_init()
     LazyGroup(name="styx", help="Styx: a team's access broker for AI coding agents.")(
         prog_name="styx", args=list(argv)
     )

@@ -78,16 +78,21 @@ def story_table(grants: list[dict[str, Any]]) -> None:
 
 def _row(grant: dict[str, Any]) -> tuple[object, ...]:
     asked = show.command(grant["command"]) or ", ".join(grant["scopes"])
-    because = ", ".join(grant["because"]) or grant["end_why"] or grant["why"]
+    because = ", ".join(grant["because"]) or grant["why"]
     return (
         grant["agent"],
-        asked if len(asked) < 48 else f"…{asked[-46:]}",
+        short(asked),
         f"{grant['target']} ({grant['env']})",
         grant["decided_person"] or grant["decided_by"],
         because,
         f"{grant['leases']} × {grant['revocable']}" if grant["leases"] else "·",
         _lived(grant),
     )
+
+
+def short(asked: str) -> str:
+    """A command's two ends, where it is long."""
+    return asked if len(asked) < 48 else f"{asked[:12]}… {asked[-33:]}"
 
 
 def _lived(grant: dict[str, Any]) -> str:

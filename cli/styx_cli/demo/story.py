@@ -19,11 +19,12 @@ from styx_cli.client import Client
 from styx_cli.commands.audit import check
 from styx_cli.deciding import decide
 from styx_cli.demo.place import Place, furnished
-from styx_cli.demo.report import Checks, story_table
+from styx_cli.demo.report import Checks, short, story_table
 from styx_cli.failure import Failure
 from styx_cli.stack import StackSettings, running_stack
 
 WAIT_SECONDS = 60.0
+REASONS = {"aws": "yes, 1.0 is withdrawn", "ssh": "this one look is fine"}
 
 
 class Told:
@@ -107,10 +108,10 @@ async def approve_all(place: Place, told: Told) -> None:
         for grant in await asyncio.to_thread(waiting, place):
             once = grant["provider"] == "ssh"
             what = show.command(grant["command"]) or ", ".join(grant["scopes"])
-            told(f"waits for a person: {what[-70:]} on {grant['target']} ({grant['why']})")
+            told(f"waits for a person: {short(what)} on {grant['target']} ({grant['why']})")
             duration = "once" if once else "15m"
             await asyncio.to_thread(
-                decide, place.approver, grant, "approve", (), duration, "fine, it is withdrawn"
+                decide, place.approver, grant, "approve", (), duration, REASONS[grant["provider"]]
             )
             told(f"approved and signed by owner, for {duration}")
         await asyncio.sleep(0.2)

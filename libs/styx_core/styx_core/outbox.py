@@ -7,7 +7,8 @@ the stream's acknowledgement: whatever dies in between, the event is neither los
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import structlog
 from opentelemetry.propagate import inject
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     MetaData,
+    Row,
     String,
     Table,
     Text,
@@ -123,6 +125,12 @@ class Outbox:
                 await asyncio.sleep(RETRY_SECONDS)
                 self._wake.set()
 
+    def _confirm(self, rows: Sequence[Row[Any]]) -> None:
+        for row in rows:
+            future = self._waiting.get(row.event_id)
+            if future is not None and not future.done():
+                future.set_result(None)
+
     async def _relay_batch(self, db: Database, bus: Bus) -> int:
         table = self.table
         rows = await db.read(
@@ -137,13 +145,11 @@ class Outbox:
             return_exceptions=True,
         )
         fine = [row for row, error in zip(rows, sent, strict=True) if error is None]
-        for row in fine:
-            future = self._waiting.get(row.event_id)
-            if future is not None and not future.done():
-                future.set_result(None)
+        self._confirm(fine)
         if fine:
             done = [row.seq for row in fine]
             await db.write(lambda c: c.execute(delete(table).where(table.c.seq.in_(done))).rowcount)
+            self._confirm(fine)  # for who began to wait, and saw the row, in between
         failed = next((error for error in sent if error is not None), None)
         if failed is not None:
             raise failed

@@ -7,7 +7,8 @@ operation of a service with its class. A policy may have 2,048 characters (STS, 
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 
 from styx_core.classify import classify
@@ -48,20 +49,22 @@ class ServiceActions:
         """A service's actions. What needs several classes is in the gravest of them."""
         if surface not in self._known:
             found: dict[Scope, set[str]] = defaultdict(set)
-            for path in self._paths(surface):
+            for path in self._paths.get(surface, ()):
                 known = classify(self._tool, path.split())
                 if known.operation is not None:
                     found[max(known.scopes, key=list(Scope).index)] |= iam(known.operation)
             self._known[surface] = {scope: frozenset(found[scope]) for scope in Scope}
         return self._known[surface]
 
-    def _paths(self, surface: str) -> Iterator[str]:
-        names = self._tool.surfaces
+    @cached_property
+    def _paths(self) -> Mapping[str, Sequence[str]]:
+        """Every command of the tool, by the service that it belongs to."""
+        names, found = self._tool.surfaces, defaultdict(list)
         for paths in self._tool.by_class().values():
             for path in unfold_all(paths):
                 first = path.partition(" ")[0]
-                if names.get(first, first) == surface:
-                    yield path
+                found[names.get(first, first)].append(path)
+        return found
 
 
 def session_policy(
