@@ -208,7 +208,8 @@ async def _serve(
 
 
 def _tcp(port: int) -> socket.socket:
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol by name: without it asyncio leaves Nagle's algorithm on, at 40 ms an answer.
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.bind(("127.0.0.1", port))
     return bound

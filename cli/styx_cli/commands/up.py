@@ -1,6 +1,5 @@
 """`styx up`: start Styx on this machine, in the foreground or (`--detach`) to leave it running."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -44,10 +43,12 @@ def up(
 
 def foreground(folder: Path, ports: dict[str, int]) -> None:
     """Run until SIGINT or SIGTERM. Raises `Failure`."""
+    import uvloop
+
     from styx_cli.serving import WONT_START, serve
 
     try:
-        asyncio.run(serve(folder, ports, say))
+        uvloop.run(serve(folder, ports, say))
     except WONT_START as error:
         raise Failure(f"Styx could not start: {error}", Exit.UNAVAILABLE) from error
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+import uvloop
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -109,7 +110,7 @@ def run(service: Service, settings: Settings) -> None:
     """Run one service alone until SIGTERM or SIGINT: the team deployment."""
     telemetry.log_as_json(redactor(), settings.log_level)
     telemetry.trace_to(None, settings.otlp_endpoint, settings.trace_sample)
-    asyncio.run(_run(service, settings))
+    uvloop.run(_run(service, settings))
 
 
 async def _run(service: Service, settings: Settings) -> None:
