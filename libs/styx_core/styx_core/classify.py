@@ -33,7 +33,7 @@ class Classified:
     """What a call needs, and what a credential for it can be narrowed to.
 
     Fields:
-        scopes: never empty. `read` stands alone: what changes something is not listed as a read.
+        scopes: never empty. what changes something is a `read` only where it copies what it finds.
         why: one line for a person, free of values from the call.
         surface: the provider's service, by the provider's own name (`ec2`), if it is known.
         operation: the one operation that the call makes, if it is known. IAM compares actions
@@ -64,6 +64,7 @@ class _Rules:
         self.methods = frozenset(map(_at_flag, unfold_all(tool.methods)))
         self.unnamed = frozenset(unfold_all(tool.unnamed))
         self.mints = frozenset(unfold_all(tool.mints))
+        self.fetches = frozenset(unfold_all(tool.fetches))
         self.opaque = frozenset(unfold_all(tool.opaque))
         self.deletes = frozenset(unfold_all(tool.verbs.get(Scope.DELETE, ())))
 
@@ -149,7 +150,8 @@ def _needs(rules: _Rules, reading: Reading, known: str) -> tuple[Scopes, str]:
     if reading.unread:
         scopes |= UNREADABLE
         why = "an unknown flag stands before the command: it can't be read, so it needs the most"
-    return (scopes - READ or READ), why
+    fetched = READ if node.path in rules.fetches else NOTHING
+    return (scopes - READ or READ) | fetched, why
 
 
 def _phrase(known: str, scopes: Scopes) -> str:

@@ -52,6 +52,7 @@ class Tool:
         alone: flags that print and exit when they are all there is.
         opaque: commands that hand their arguments to another program, `--help` too.
     Danger and naming:
+        fetches: commands that read as well as change: they copy what they find.
         mints: commands (or `"path flag"`s) that print or mint a credential.
         identity: flags that swap the grant's identity or the place it is sent to.
         harmless: an identity flag -> the settings (`-o Setting=`) that swap nothing.
@@ -92,6 +93,7 @@ class Tool:
     help_last: Words = ()
     alone: Words = ()
     opaque: Words = ()
+    fetches: Words = ()
     mints: Words = ()
     identity: Words = ()
     harmless: ByPath = field(default_factory=dict)

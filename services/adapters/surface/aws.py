@@ -17,6 +17,7 @@ import awscli  # type: ignore[import-untyped]
 from aws_declared import (
     COMMANDS,
     DEPLOYS,
+    FETCHES,
     GLOBAL_SWITCHES,
     GLOBAL_VALUES,
     MINTS,
@@ -137,6 +138,7 @@ def _write(surface: Surface, total: int) -> None:
             alone=("--version",),
             adds={"delete": ("s3 sync --delete",)},
             mints=fold(surface.mints),
+            fetches=FETCHES,
             identity=("--profile", "--endpoint-url", "--ca-bundle", "--no-verify-ssl"),
             secrets=("--secret-string", "--password", "--master-user-password", "--session-token"),
             surfaces=surfaces | SURFACES,

@@ -43,6 +43,8 @@ _COMMANDS = {
 }
 COMMANDS = {path: names for names, paths in _COMMANDS.items() for path in paths}
 """Path -> its classes."""
+FETCHES = ("s3 cp", "s3 mv", "s3 sync")
+"""Commands that read what they send on, whichever way they go."""
 DEPLOYS = dict.fromkeys(
     lines("""
         amplify create-deployment, amplify start-deployment, apigateway create-deployment

@@ -22,8 +22,9 @@ from styx_core.tool import Tool
 CASES = {
     "aws": """
         s3 ls s3://b => read | s3 rm s3://b/k => delete | s3 rb s3://b --force => delete
-        s3 mv s3://b/k s3://c/k => write delete | s3 sync . s3://b => write
-        s3 sync . s3://b --del => write delete | s3 cp a s3://b => write | s3 presign x => write
+        s3 mv s3://b/k s3://c/k => read write delete | s3 sync . s3://b => read write
+        s3 sync . s3://b --del => read write delete | s3 cp a s3://b => read write
+        s3 presign x => write
         ec2 describe-instances => read | ec2 terminate-instances --instance-ids i => delete
         --reg us-east-1 s3 rm s3://b/k => delete | s3 --region x rm s3://b/k => delete
         -- s3 rm s3://b/k => delete | --profile prod s3 ls => read | --frob s3 ls => all
