@@ -11,9 +11,24 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Insert,
+    MetaData,
+    Select,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    insert,
+    select,
+    text,
+)
 from sqlalchemy.exc import OperationalError
 
 from styx_core.errors import Unavailable
@@ -104,6 +119,8 @@ class Database:
         return group
 
     def _commit(self, connection: Connection, group: list[Job]) -> None:
+        if len(group) == 1:  # the transaction is its own: a savepoint would cost as much again
+            return self._commit_alone(connection, *group[0])
         results: list[tuple[Future[Any], Any]] = []
         with connection.begin():
             for fn, done in group:
@@ -118,6 +135,32 @@ class Database:
             done.set_result(value)
         if results:
             self._after_commit()
+
+    def _commit_alone(
+        self, connection: Connection, fn: Callable[[Connection], Any], done: "Future[Any]"
+    ) -> None:
+        try:
+            with connection.begin():
+                value = fn(connection)
+        except OperationalError:
+            raise
+        except BaseException as error:  # noqa: BLE001 (it belongs to that caller)
+            done.set_exception(error)
+        else:
+            done.set_result(value)
+            self._after_commit()
+
+
+@cache
+def by(column: "ColumnElement[Any]") -> "Select[Any]":
+    """The rows whose `column` is `:value`: built once, since building costs twice the running."""
+    return select(column.table).where(column == bindparam("value"))  # type: ignore[attr-defined]
+
+
+@cache
+def into(table: Table) -> Insert:
+    """An insert into `table`, built once."""
+    return insert(table)
 
 
 def _unavailable(error: BaseException) -> BaseException:

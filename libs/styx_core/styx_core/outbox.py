@@ -22,13 +22,12 @@ from sqlalchemy import (
     Table,
     Text,
     delete,
-    insert,
     select,
 )
 
 from styx_core.bus import Bus
 from styx_core.contract.base import Event
-from styx_core.db import Database
+from styx_core.db import Database, by, into
 from styx_core.errors import StyxError, Unrecorded
 
 log = structlog.get_logger()
@@ -56,6 +55,7 @@ class Outbox:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        self._first = select(table).order_by(table.c.seq).limit(BATCH)
         self._wake = asyncio.Event()
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._loop = asyncio.get_running_loop()
@@ -67,7 +67,7 @@ class Outbox:
         carrier: dict[str, str] = {}
         inject(carrier)
         connection.execute(
-            insert(self.table),
+            into(self.table),
             {
                 "event_id": event.id,
                 "subject": type(event).subject,
@@ -85,9 +85,8 @@ class Outbox:
     async def durable(self, db: Database, event_id: str, seconds: float) -> None:
         """Wait until the stream holds a committed event. Raises `Unrecorded`."""
         future = self._waiting.setdefault(event_id, self._loop.create_future())
-        query = select(self.table.c.seq).where(self.table.c.event_id == event_id)
         try:
-            if (await db.read(lambda c: c.execute(query).first())) is not None:
+            if await db.read(lambda c: self.pending(c, event_id)):
                 await asyncio.wait_for(asyncio.shield(future), seconds)
         except TimeoutError:
             raise Unrecorded(
@@ -98,8 +97,8 @@ class Outbox:
 
     def pending(self, connection: Connection, event_id: str) -> bool:
         """Whether an event recorded earlier still waits for the stream's confirmation."""
-        query = select(self.table.c.seq).where(self.table.c.event_id == event_id)
-        return connection.execute(query).first() is not None
+        query = by(self.table.c.event_id)
+        return connection.execute(query, {"value": event_id}).first() is not None
 
     def start(self, db: Database, bus: Bus) -> None:
         """Begin to relay; what an earlier process left behind goes first."""
@@ -133,9 +132,7 @@ class Outbox:
 
     async def _relay_batch(self, db: Database, bus: Bus) -> int:
         table = self.table
-        rows = await db.read(
-            lambda c: c.execute(select(table).order_by(table.c.seq).limit(BATCH)).all()
-        )
+        rows = await db.read(lambda c: c.execute(self._first).all())
         if not rows:
             self.lag(0)
             return 0

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, bindparam, func, insert, select
+from styx_core.db import into
 from styx_core.errors import Invalid
 
 from styx_audit.entries import canonical, decode
@@ -15,14 +16,15 @@ COLUMNS = ("at", "kind", "actor", "project_id", "task_id", "grant_id", "target")
 FIELDS = (*COLUMNS, "event_id")
 """What can be searched by name; `text` finds the rest."""
 
+_KNOWN = select(ENTRY.c.event_id).where(ENTRY.c.event_id.in_(bindparam("ids", expanding=True)))
+
 
 def append(
     c: Connection, head: Frontier, events: Iterable[Mapping[str, Any]]
 ) -> tuple[Frontier, int]:
     """Add the events that aren't in the log yet; the new head, and how many were new."""
     listed = {str(event["id"]): event for event in events}
-    query = select(ENTRY.c.event_id).where(ENTRY.c.event_id.in_(listed))
-    known = set(c.execute(query).scalars())
+    known = set(c.execute(_KNOWN, {"ids": list(listed)}).scalars())
     entries, nodes = [], []
     for event_id, event in listed.items():
         if event_id in known:
@@ -34,8 +36,8 @@ def append(
         entries.append({"seq": head.size, "event_id": event_id, "body": data.decode(), **columns})
         head = head.append(leaf)
     if entries:
-        c.execute(insert(ENTRY), entries)
-        c.execute(insert(NODE), nodes)
+        c.execute(into(ENTRY), entries)
+        c.execute(into(NODE), nodes)
     return head, len(entries)
 
 

@@ -4,13 +4,13 @@ The raw words end here: what goes on is redacted, with a digest that only this t
 have made, so that a this-command-once grant fits that command and no other.
 """
 
-import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 from styx_core.classify import classify
 from styx_core.contract.grants import Access, Authorize, Authorized, CheckGrant, Sealed
+from styx_core.digest import command_digest
 from styx_core.errors import Forbidden, Internal
 from styx_core.ids import new_id
 from styx_core.redact import redact_argv
@@ -69,7 +69,7 @@ class ExecCall:
             operation=found.operation,
             host=self._host(request),
             command=hidden,
-            command_digest=_digest(token, words),
+            command_digest=command_digest(token, words),
             exact=hidden == words,
             understood=found.why,
             edge_key=self._edge.public,
@@ -119,7 +119,3 @@ class ExecCall:
             raise Internal(
                 "a credential came that is not for this call; it was thrown away"
             ) from None
-
-
-def _digest(token: str, words: tuple[str, ...]) -> str:
-    return hashlib.sha256("\0".join((token, *words)).encode()).hexdigest()

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, func, or_, select, update
+from styx_core.db import by, into
 from styx_core.errors import Invalid, Unauthenticated, UnknownProject, UnknownTask
 
 from styx_broker.models import Claim, Person, Project, Task
@@ -18,12 +19,12 @@ Record = Row[Any]
 
 def add(c: Connection, table: Any, **values: Any) -> None:
     """Add a row."""
-    c.execute(insert(table), values)
+    c.execute(into(table), values)
 
 
 def live_task(c: Connection, token_sha256: str) -> Record:
     """The live task that holds a token. Raises `Unauthenticated`."""
-    row = c.execute(select(TASK).where(TASK.c.token_sha256 == token_sha256)).one_or_none()
+    row = c.execute(by(TASK.c.token_sha256), {"value": token_sha256}).one_or_none()
     if row is None or not same(row.token_sha256, token_sha256) or row.ended_at is not None:
         raise Unauthenticated(
             "this token is not of a running task: the task has ended, or the token is wrong; "

@@ -122,7 +122,11 @@ async def request_access(command: RequestAccess, deps: Deps) -> Access:
             asked = Asked(
                 scopes=scopes,
                 command=command.command,
-                understood="asked ahead by the agent",
+                digest=command.command_digest,
+                exact=command.exact,
+                surface=command.surface,
+                operation=command.operation,
+                understood=command.understood or "asked ahead by the agent",
                 reason=command.reason,
                 duration=Duration(command.duration) if command.duration else DEFAULT,
             )

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, select, update
 from styx_core.contract.adapters import Issue, Issued, RevokeLease
 from styx_core.contract.grants import Authorized
 from styx_core.contract.grants_events import CredentialIssued, CredentialRevoked, GrantUsed
+from styx_core.db import by
 from styx_core.errors import GrantOver, NotConnected, StyxError
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
@@ -106,7 +107,7 @@ def _save_lease(
 ) -> str | None:
     """Record the lease (or its reuse) and the use; returns the event that must be durable first."""
     sealed = issued.sealed
-    known = c.execute(select(repo.LEASE).where(repo.LEASE.c.id == sealed.lease_id)).one_or_none()
+    known = c.execute(by(repo.LEASE.c.id), {"value": sealed.lease_id}).one_or_none()
     if known is None:
         _add_lease(c, event, issued, now)
         deps.outbox.record(c, event)

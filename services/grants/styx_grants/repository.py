@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 from styx_core.contract.values import GrantView, TargetView
+from styx_core.db import by, into
 from styx_core.errors import AmbiguousTarget, Unauthenticated, UnknownGrant, UnknownTarget
 from styx_core.scope import Scope, Scopes, ordered
 
@@ -18,12 +19,19 @@ TASK, TARGET, GRANT, APPROVAL, LEASE, USE, APPROVER, POLICY = (
     for model in (Task, Target, Grant, Approval, Lease, Use, Approver, PolicyRow)
 )
 
+_LOCKED = by(GRANT.c.id).with_for_update()
+_LIVE = select(GRANT).where(
+    GRANT.c.target_id == bindparam("target"),
+    GRANT.c.state == State.ACTIVE,
+    or_(GRANT.c.task_id == bindparam("task"), GRANT.c.duration == deadlines.Duration.ALWAYS),
+)
+
 Record = Row[Any]
 
 
 def task(c: Connection, task_id: str) -> Record:
     """A live task. Raises `Unauthenticated` for one that is unknown or over."""
-    row = c.execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
+    row = c.execute(by(TASK.c.id), {"value": task_id}).one_or_none()
     if row is None or row.ended:
         raise Unauthenticated("this task has ended or was never started; start one with `styx run`")
     return row
@@ -43,23 +51,15 @@ def target_named(c: Connection, project_id: str, name: str) -> Record:
 
 def targets(c: Connection, project_id: str | None, provider: str | None = None) -> list[Record]:
     """Targets by name."""
-    query = select(TARGET).order_by(TARGET.c.name)
-    if project_id is not None:
-        query = query.where(TARGET.c.project_id == project_id)
-    if provider is not None:
-        query = query.where(TARGET.c.provider == provider)
-    return list(c.execute(query))
+    query = by(TARGET.c.project_id) if project_id is not None else select(TARGET)
+    rows = c.execute(query, {"value": project_id} if project_id is not None else {})
+    found = [row for row in rows if provider in (None, row.provider)]
+    return sorted(found, key=lambda row: str(row.name))
 
 
 def live(c: Connection, task_id: str, target_id: str, now: datetime) -> list[Record]:
     """Grants that this task may use on this target now: its own, and standing ones."""
-    rows = c.execute(
-        select(GRANT).where(
-            GRANT.c.target_id == target_id,
-            GRANT.c.state == State.ACTIVE,
-            or_(GRANT.c.task_id == task_id, GRANT.c.duration == deadlines.Duration.ALWAYS),
-        )
-    )
+    rows = c.execute(_LIVE, {"target": target_id, "task": task_id})
     return [row for row in rows if deadlines.due(times(row), now) is None]
 
 
@@ -122,8 +122,8 @@ def times(row: Record) -> deadlines.GrantView:
 
 def grant(c: Connection, grant_id: str, lock: bool = False) -> Record:
     """A grant, for changing it if `lock`. Raises `UnknownGrant`."""
-    query = select(GRANT).where(GRANT.c.id == grant_id)
-    row = c.execute(query.with_for_update() if lock else query).one_or_none()
+    query = _LOCKED if lock else by(GRANT.c.id)
+    row = c.execute(query, {"value": grant_id}).one_or_none()
     if row is None:
         raise UnknownGrant(f"unknown grant {grant_id[:40]}")
     return row
@@ -145,7 +145,7 @@ def set_grant(c: Connection, grant_id: str, **values: Any) -> None:
 
 def add(c: Connection, table: Any, **values: Any) -> None:
     """Add a row."""
-    c.execute(insert(table), values)
+    c.execute(into(table), values)
 
 
 def queue_position(c: Connection, row: Record) -> int:

@@ -9,8 +9,8 @@ from styx_core.errors import Unauthenticated
 LONGEST_TOKEN = 512
 
 
-async def identify(authorization: str | None, bus: Bus) -> TaskIdentity:
-    """The live task that an `Authorization` header's token is of. Raises `Unauthenticated`."""
+def bearer(authorization: str | None) -> str:
+    """The token of an `Authorization` header. Raises `Unauthenticated`."""
     scheme, _, token = (authorization or "").partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token or len(token) > LONGEST_TOKEN:
@@ -18,5 +18,10 @@ async def identify(authorization: str | None, bus: Bus) -> TaskIdentity:
             "no task token: send `Authorization: Bearer <STYX_TOKEN>`; `styx run -- <agent>` sets "
             "it for its agent"
         )
+    return token
+
+
+async def identify(token: str, bus: Bus) -> TaskIdentity:
+    """The live task that a token is of. Raises `Unauthenticated`."""
     digest = hashlib.sha256(token.encode("latin-1", "replace")).hexdigest()
     return await bus.request(IdentifyTask(token_sha256=digest))

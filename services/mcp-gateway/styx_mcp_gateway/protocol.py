@@ -28,7 +28,7 @@ from styx_core.errors import StyxError, Unauthenticated
 from styx_mcp_gateway.calling import Answer, answer
 from styx_mcp_gateway.codes import refusal
 from styx_mcp_gateway.deps import Deps
-from styx_mcp_gateway.identity import identify
+from styx_mcp_gateway.identity import bearer, identify
 from styx_mcp_gateway.registry import BY_NAME, TOOLS
 from styx_mcp_gateway.tool import Call, Tool
 from styx_mcp_gateway.words import filled, instructions
@@ -101,7 +101,8 @@ class Endpoint:
         if refused is not None:
             return refused, b""
         try:
-            scope[TASK] = await identify(request.headers.get("authorization"), self._deps.bus)
+            token = bearer(request.headers.get("authorization"))
+            scope[TASK] = await identify(token, self._deps.bus)
         except StyxError as error:
             return _unadmitted(error), b""
         body = bytearray()
@@ -133,7 +134,8 @@ class Endpoint:
 
         task: TaskIdentity = request.scope[TASK]
         trace = request.headers.get("traceparent", "")
-        call = Call(task, self._deps, progress)
+        token = bearer(request.headers.get("authorization"))
+        call = Call(task, self._deps, progress, token)
         return _result(await answer(tool, params.arguments or {}, call, trace))
 
 

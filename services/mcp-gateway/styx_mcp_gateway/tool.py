@@ -6,7 +6,7 @@ clients refuse null unions.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -55,6 +55,8 @@ class Call:
     task: TaskIdentity
     deps: Deps
     progress: Progress
+    token: str = field(default="", repr=False)
+    """The task's token: for digests only, never passed on."""
 
 
 A = TypeVar("A", bound=Arguments)

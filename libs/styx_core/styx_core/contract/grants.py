@@ -97,6 +97,11 @@ class RequestAccess(Command[Access], owner="grants", by=("mcp-gateway",), deadli
     scopes: tuple[Scope, ...] = Field(min_length=1)
     reason: Line
     command: Words = ()
+    command_digest: str | None = None
+    exact: bool = False
+    surface: Line | None = None
+    operation: Line | None = None
+    understood: Line = ""
     duration: Duration | None = None
 
 

@@ -1,13 +1,16 @@
 """`request_access`: ask ahead for scoped, expiring access to a target, and wait for the answer."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 from styx_core.catalog import Catalog
+from styx_core.classify import Classified, classify
 from styx_core.contract.grants import RequestAccess
-from styx_core.errors import StyxError
+from styx_core.digest import command_digest
+from styx_core.errors import Invalid, StyxError
 from styx_core.redact import redact_argv
-from styx_core.scope import Scope, ordered
+from styx_core.scope import Scope, Scopes, ordered
 
 from styx_mcp_gateway.outcome import Outcome, WaitSeconds, decided
 from styx_mcp_gateway.tool import Arguments, Call, Text, Tool
@@ -44,20 +47,43 @@ class Wanted(Arguments):
 async def run(wanted: Wanted, call: Call) -> Outcome:
     """Open the request (or find the grant that covers it) and wait until it is decided."""
     catalog = call.deps.catalog
+    words = tuple(wanted.command)
+    meant = understood(catalog, words, frozenset(Scope(scope) for scope in wanted.scopes))
+    hidden = redacted(catalog, words)
     access = await call.deps.bus.request(
         RequestAccess(
             task_id=call.task.task_id,
             target=wanted.target,
             scopes=ordered(Scope(scope) for scope in wanted.scopes),
             reason=catalog.redact(wanted.reason),
-            command=redacted(catalog, wanted.command),
+            command=hidden,
+            command_digest=command_digest(call.token, words) if words else None,
+            exact=hidden == words,
+            surface=meant.surface if meant else None,
+            operation=meant.operation if meant else None,
+            understood=meant.why if meant else "",
             duration=wanted.duration,
         )
     )
     return await decided(call, access, wanted.wait_s)
 
 
-def redacted(catalog: Catalog, command: list[str]) -> tuple[str, ...]:
+def understood(catalog: Catalog, words: tuple[str, ...], asked: Scopes) -> Classified | None:
+    """What the command would do, if Styx knows its tool. Raises `Invalid` if it does more."""
+    if not words:
+        return None
+    try:
+        tool = catalog.tool(words[0])[1]
+    except StyxError:
+        return None
+    meant = classify(tool, words[1:])
+    if not meant.scopes <= asked:
+        needs = ", ".join(ordered(meant.scopes))
+        raise Invalid(f"scopes: {meant.why}, so it needs {needs}; ask for just that")
+    return meant
+
+
+def redacted(catalog: Catalog, command: Sequence[str]) -> tuple[str, ...]:
     """The command's words without secrets, by what its tool declares if Styx knows the tool."""
     flags: tuple[str, ...] = ()
     if command:

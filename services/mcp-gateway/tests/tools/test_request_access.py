@@ -3,6 +3,7 @@
 from typing import Any
 
 from styx_core.contract.grants import RequestAccess
+from styx_core.digest import command_digest
 from styx_core.scope import Scope
 
 WANTED = {"target": "shop", "scopes": ["read"], "reason": "look", "wait_s": 0}
@@ -22,7 +23,7 @@ async def test_scopes_come_once_and_in_order(desk: Any) -> None:
 
 async def test_secrets_in_a_command_stay_here(desk: Any) -> None:
     words = ["acme", "list", "--pin", "FIXTURE-1234", "--token=FIXTURE-5678", "plain"]
-    sent = await asked(desk, command=words)
+    sent = await asked(desk, command=words, scopes=["read", "write"])
     assert "FIXTURE" not in sent.model_dump_json()
     assert (sent.command[0], sent.command[-1], len(sent.command)) == ("acme", "plain", 6)
 
@@ -36,3 +37,16 @@ async def test_secrets_in_a_reason_stay_here(desk: Any) -> None:
     sent = await asked(desk, reason="deploy with password=FIXTURE-hunter2hunter2")
     assert "FIXTURE" not in sent.reason
     assert sent.reason.startswith("deploy with ")
+
+
+async def test_a_command_goes_with_what_it_would_do_and_its_digest(desk: Any) -> None:
+    sent = await asked(desk, command=["acme", "list", "things"], duration="once")
+    assert sent.exact
+    assert sent.understood.startswith("`acme list`")
+    assert sent.command_digest == command_digest("", ["acme", "list", "things"])
+
+
+async def test_scopes_short_of_the_command_are_refused_by_what_it_needs(desk: Any) -> None:
+    answer = await desk("request_access", {**WANTED, "command": ["acme", "frobnicate"]})
+    assert "write" in str(answer)
+    assert desk.grants.asked == []
