@@ -87,6 +87,8 @@ async def running_stack(settings: StackSettings, say: Say = lambda _: None) -> A
         # First in, last out: while the file is there, something of this stack still runs.
         stack.callback(_address(settings.data).unlink, missing_ok=True)
         say("nats-server and OpenBao")
+        # Importing takes as long as the engines need to start: both at once.
+        loading = asyncio.create_task(asyncio.to_thread(services))
         engines = await start_engines(
             settings.data, nats_users(root), _engine_ports(settings.ports), settings.programs
         )
@@ -95,7 +97,7 @@ async def running_stack(settings: StackSettings, say: Say = lambda _: None) -> A
         port = choose(settings.data / "ports.json", ("http",), _only(settings.ports, "http"))
         url = settings.base.public_url or f"http://127.0.0.1:{port['http']}"
         say("five services")
-        running, buses = await _open_services(stack, settings, engines, url)
+        running, buses = await _open_services(stack, settings, engines, url, await loading)
         app = Front(running, buses)
         path = settings.data / "run" / "broker.sock"
         await _serve(stack, app, port["http"], path, running)
@@ -107,9 +109,13 @@ async def running_stack(settings: StackSettings, say: Say = lambda _: None) -> A
 
 
 async def _open_services(
-    stack: AsyncExitStack, settings: StackSettings, engines: Engines, url: str
+    stack: AsyncExitStack,
+    settings: StackSettings,
+    engines: Engines,
+    url: str,
+    known: dict[str, Service],
 ) -> tuple[dict[str, Running], dict[str, NatsBus]]:
-    known, running, buses = services(), {}, {}
+    running, buses = {}, {}
     for name in ORDER:
         own = service_settings(settings, engines, name, url)
         bus = await NatsBus.connect(engines.nats_url, name, own.nats_seed.get_secret_value())

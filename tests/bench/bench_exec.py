@@ -7,7 +7,7 @@ no figure holds a cloud's own time.
 import asyncio
 import json
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -33,6 +33,10 @@ async def _fine(caller: Caller, path: str, body: bytes, token: str = "") -> byte
 
 def _exec(token: str) -> Call:
     return lambda caller: _fine(caller, "/v1/exec", READ, token)
+
+
+def _first_calls(tokens: Iterator[str]) -> Call:
+    return lambda caller: _fine(caller, "/v1/exec", READ, next(tokens))
 
 
 def _floor(path: str) -> Call:
@@ -86,7 +90,7 @@ async def _issued(stack: Furnished, floor: str, scale: float) -> list[Row]:
     ):
         calls = int(CALLS * scale / 2)
         tokens = iter([await asyncio.to_thread(stack.task) for _ in range(calls + 20 * ROUNDS)])
-        ours = stack.process.url, lambda caller: _exec(next(tokens))(caller)
+        ours = stack.process.url, _first_calls(tokens)
         times = await _side_by_side(ours, (floor, _floor(path)), 1, calls)
         rows += _rows("decided by policy and issued", name, times, path == "/sealed")
     return rows

@@ -54,16 +54,16 @@ def measure(entries: int = ENTRIES) -> list[Row]:
     key = Verifier("bench", signer.public_key().public_bytes_raw())
     point = Checkpoint("bench", entries, grown.root())
     note = signed_note(point, key, signer.sign(point.text.encode()))
-    lines = list(export(rows, entries, note, str(key), lambda level, i: nodes[level, i]))
+    bodies = (item.decode() for item in data)
+    lines = list(export(bodies, entries, note, str(key), lambda level, i: nodes[level, i]))
     start = process_time()
     verdict = verify_export(lines, key)
     verify = entries / (process_time() - start)
-    aim = f">= {AIM}"
+    grows, holds = append >= 10_000, verdict.ok and verify >= AIM
+    name, unit = "SHA-256", "entries/s"
     return [
-        Row("audit append", append, "SHA-256", floor, "entries/s", ">= 10000", append >= 10_000),
-        Row(
-            "audit verify", verify, "SHA-256", floor, "entries/s", aim, verdict.ok and verify >= AIM
-        ),
+        Row("Merkle tree append, CPU", append, name, floor, unit, ">= 10,000", grows),
+        Row("Merkle tree verify, CPU", verify, name, floor, unit, f">= {AIM:,}", holds),
     ]
 
 

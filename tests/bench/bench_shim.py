@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from styx_cli.shims import write_shims
 from styx_cli.testing import EXEC_TYPE, TOKEN, FakeBroker
-
-Row = tuple[str, float, str, float, str, str, bool]
+from table import Row, print_table
 
 TURNS, WARM_UP = 60, 5
 AIM = 1.5
@@ -80,9 +79,9 @@ def measure(turns: int = TURNS) -> list[Row]:
         )
     ours, floor = p50["shim"] - p50["tool"], p50["bare"] + p50["http"]
     name, aim = "python3 -I -S -c pass + one HTTP round trip", f"<= {AIM} x floor"
-    return [("shim overhead, live grant, p50", ours, name, floor, "ms", aim, ours <= AIM * floor)]
+    figure = "shim overhead, live grant, p50"
+    return [Row(figure, ours, name, floor, "ms", aim, ours <= AIM * floor)]
 
 
 if __name__ == "__main__":
-    for row in measure():
-        print(*row, sep="\t")
+    print_table(measure())

@@ -9,7 +9,6 @@ import asyncio
 import json
 import socket
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from typing import Any
 
 import nats
 import uvicorn
+import uvloop
 from nats.aio.msg import Msg
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -110,26 +110,33 @@ class Hops:
         return Response(json.dumps(key.open(reply.data.decode(), "info")))
 
 
+async def _until_open(port: int) -> None:
+    while True:
+        try:
+            (await asyncio.open_connection("127.0.0.1", port))[1].close()
+            return
+        except OSError:
+            await asyncio.sleep(0.02)
+
+
 async def _main(binary: str, folder: str) -> None:
     port = _free_port()
     config = Path(folder, "floor.conf")
     config.write_text(CONFIG.format(port=port, folder=folder))
-    server = subprocess.Popen([binary, "-c", str(config)], stderr=subprocess.DEVNULL)
+    log = asyncio.subprocess.DEVNULL
+    server = await asyncio.create_subprocess_exec(binary, "-c", str(config), stderr=log)
     try:
         url = f"nats://127.0.0.1:{port}"
-        while True:
-            try:
-                clients = [await nats.connect(url, max_reconnect_attempts=0)]
-                break
-            except (OSError, nats.errors.Error):
-                await asyncio.sleep(0.05)
-        clients += [await nats.connect(url) for _ in range(2)]
+        await _until_open(port)
+        clients = [await nats.connect(url) for _ in range(3)]
         hops = Hops(clients, Record(folder))
         await hops.start()
         await _serve(hops)
+        for client in clients:
+            await client.close()
     finally:
         server.terminate()
-        server.wait()
+        await server.wait()
 
 
 async def _serve(hops: Hops) -> None:
@@ -140,7 +147,7 @@ async def _serve(hops: Hops) -> None:
     ]
     config = uvicorn.Config(Starlette(routes=routes), log_config=None, http="h11", access_log=False)
     http = uvicorn.Server(config)
-    bound = socket.create_server(("127.0.0.1", 0))
+    bound = socket.create_server(("127.0.0.1", 0))  # uvloop turns Nagle off by itself
     serving = asyncio.create_task(http.serve(sockets=[bound]))
     print(f"http://127.0.0.1:{bound.getsockname()[1]}", flush=True)
     await asyncio.to_thread(sys.stdin.read)
@@ -149,5 +156,4 @@ async def _serve(hops: Hops) -> None:
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvicorn.Config(None).get_loop_factory()) as runner:  # type: ignore[arg-type]
-        runner.run(_main(*sys.argv[1:]))
+    uvloop.run(_main(*sys.argv[1:]))

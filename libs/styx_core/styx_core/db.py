@@ -154,7 +154,7 @@ class Database:
 @cache
 def by(column: "ColumnElement[Any]") -> "Select[Any]":
     """The rows whose `column` is `:value`: built once, since building costs twice the running."""
-    return select(column.table).where(column == bindparam("value"))  # type: ignore[attr-defined]
+    return select(column.table).where(column == bindparam("value"))
 
 
 @cache

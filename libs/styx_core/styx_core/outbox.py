@@ -21,6 +21,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    bindparam,
     delete,
     select,
 )
@@ -34,6 +35,8 @@ log = structlog.get_logger()
 
 BATCH = 100
 RETRY_SECONDS = 0.5
+GATHER_SECONDS = 0.005
+"""Time for events to come together, while nobody waits for one: the caller's reply goes first."""
 
 
 def outbox_table(metadata: MetaData) -> Table:
@@ -55,8 +58,9 @@ class Outbox:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        self._delete = delete(table).where(table.c.seq == bindparam("done"))
         self._first = select(table).order_by(table.c.seq).limit(BATCH)
-        self._wake = asyncio.Event()
+        self._wake, self._hurry = asyncio.Event(), asyncio.Event()
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
@@ -86,6 +90,7 @@ class Outbox:
         """Wait until the stream holds a committed event. Raises `Unrecorded`."""
         future = self._waiting.setdefault(event_id, self._loop.create_future())
         try:
+            self._hurry.set()
             if await db.read(lambda c: self.pending(c, event_id)):
                 await asyncio.wait_for(asyncio.shield(future), seconds)
         except TimeoutError:
@@ -115,7 +120,10 @@ class Outbox:
     async def _relay(self, db: Database, bus: Bus) -> None:
         while True:
             await self._wake.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), GATHER_SECONDS)
             self._wake.clear()
+            self._hurry.clear()
             try:
                 while await self._relay_batch(db, bus):
                     pass
@@ -131,7 +139,6 @@ class Outbox:
                 future.set_result(None)
 
     async def _relay_batch(self, db: Database, bus: Bus) -> int:
-        table = self.table
         rows = await db.read(lambda c: c.execute(self._first).all())
         if not rows:
             self.lag(0)
@@ -144,8 +151,8 @@ class Outbox:
         fine = [row for row, error in zip(rows, sent, strict=True) if error is None]
         self._confirm(fine)
         if fine:
-            done = [row.seq for row in fine]
-            await db.write(lambda c: c.execute(delete(table).where(table.c.seq.in_(done))).rowcount)
+            done = [{"done": row.seq} for row in fine]
+            await db.write(lambda c: c.execute(self._delete, done).rowcount)
             self._confirm(fine)  # for who began to wait, and saw the row, in between
         failed = next((error for error in sent if error is not None), None)
         if failed is not None:

@@ -27,6 +27,8 @@ log = structlog.get_logger()
 BATCH = 200
 WAIT_SECONDS = 1.0
 RETRY_SECONDS = 0.5
+GATHER_SECONDS = 0.05
+"""Time for events to come together: a fetch and a commit cost the same for one and for many."""
 
 
 class Recorder:
@@ -58,8 +60,10 @@ class Recorder:
 
     async def _try(self) -> None:
         try:
-            await self.once()
+            new = await self.once()
             self.recording = True
+            if new < BATCH:
+                await asyncio.sleep(GATHER_SECONDS)
         except (StyxError, IntegrityError) as error:
             # Where another replica was faster, its entries are the truth: read them and go on.
             self.recording = False

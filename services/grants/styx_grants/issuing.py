@@ -87,7 +87,7 @@ async def _recorded(
                 raise GrantOver("this grant was for one command, which has run; ask again")
             used["used_by"] = call.exec_id
         repo.set_grant(c, grant.id, **used)
-        answer = access(c, repo.grant(c, grant.id), target.name, call.task_id)
+        answer = access(c, row, target.name, call.task_id)
         return Authorized(access=answer, sealed=issued.sealed), unconfirmed
 
     answer, waits_for = await deps.db.write(save)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Row, Update, bindparam, func, or_, select, update
 from styx_core.contract.values import GrantView, TargetView
 from styx_core.db import by, into
 from styx_core.errors import AmbiguousTarget, Unauthenticated, UnknownGrant, UnknownTarget
@@ -138,9 +139,15 @@ def task_grant(c: Connection, task_row: Record, grant_id: str) -> Record:
     return row
 
 
+@cache
+def _setting(*names: str) -> Update:
+    changed: dict[str, Any] = {name: bindparam(name) for name in names}
+    return update(GRANT).where(GRANT.c.id == bindparam("which")).values(changed)
+
+
 def set_grant(c: Connection, grant_id: str, **values: Any) -> None:
     """Change columns of a grant."""
-    c.execute(update(GRANT).where(GRANT.c.id == grant_id).values(**values))
+    c.execute(_setting(*values), {**values, "which": grant_id})
 
 
 def add(c: Connection, table: Any, **values: Any) -> None:

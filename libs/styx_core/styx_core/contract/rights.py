@@ -83,8 +83,13 @@ def rights(service: str) -> Rights:
 
 def check_say(service: str, subject: str) -> None:
     """Raise `Forbidden` at once for what the server would refuse in silence."""
-    if not any(covers(allowed, subject) for allowed in rights(service).publish):
+    if not _may_say(service, subject):
         raise Forbidden(f"{service} may not send {subject}; the contract says who may")
+
+
+@lru_cache(maxsize=1024)
+def _may_say(service: str, subject: str) -> bool:
+    return any(covers(allowed, subject) for allowed in rights(service).publish)
 
 
 def check_hear(service: str, pattern: str) -> None:
