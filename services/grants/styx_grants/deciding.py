@@ -17,7 +17,8 @@ from styx_grants import repository as repo
 from styx_grants.deadlines import Duration, expires_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State, Step, apply
-from styx_grants.requesting import access
+from styx_grants.policy_terms import Effect
+from styx_grants.requesting import Asked, access, evaluate
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def _approve(
     if duration is Duration.ONCE and not grant.command_digest:
         raise Invalid("duration: `once` is for a command that waits; this request names none")
     _may_approve(c, person, grant)
+    _still_askable(c, deps, case, scopes)
     said = {"scopes": list(scopes), "duration": duration}
     earlier = list(c.execute(select(repo.APPROVAL).where(repo.APPROVAL.c.grant_id == grant.id)))
     if any(row.person == person for row in earlier):
@@ -137,6 +139,16 @@ def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
     names = {person, *(f"role:{role}" for role in approver.roles)}
     if grant.approvers is not None and names.isdisjoint(grant.approvers):
         raise Forbidden(f"the policy lets only {', '.join(grant.approvers)} approve this")
+
+
+def _still_askable(c: Connection, deps: Deps, case: _Case, scopes: tuple[Scope, ...]) -> None:
+    """Raises `Forbidden` where the policy has come to deny this since it was asked."""
+    grant = case.grant
+    task = c.execute(select(repo.TASK).where(repo.TASK.c.id == grant.task_id)).one()
+    asked = Asked(frozenset(scopes), tuple(grant.command), surface=grant.surface)
+    decision = evaluate(c, deps, task, case.target, asked, case.now)
+    if decision.effect is Effect.DENY:
+        raise Forbidden(f"nobody can approve this any more: {decision.why}")
 
 
 def _settle(

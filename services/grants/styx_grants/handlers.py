@@ -14,16 +14,17 @@ from styx_core.contract.grants import (
     RetireTask,
 )
 from styx_core.contract.grants_events import TaskAdmitted, UseReported
-from styx_core.errors import GrantOver, NotConnected, UnknownGrant
+from styx_core.errors import Forbidden, GrantOver, NotConnected, UnknownGrant
 from styx_core.ids import new_id
+from styx_core.scope import Scope
 
 from styx_grants import repository as repo
-from styx_grants.deadlines import DEFAULT, Duration
+from styx_grants.deadlines import DEFAULT, Duration, due
 from styx_grants.deps import Deps
 from styx_grants.ending import WHY, end, end_task
 from styx_grants.issuing import Call, end_leases, issue
 from styx_grants.machine import State, Step
-from styx_grants.requesting import Asked, access, open_request
+from styx_grants.requesting import Asked, access, open_request, usable
 
 
 async def admit_task(command: AdmitTask, deps: Deps) -> Done:
@@ -67,28 +68,26 @@ async def retire_task(command: RetireTask, deps: Deps) -> Done:
 async def authorize(command: Authorize, deps: Deps) -> Authorized:
     """One call at a shim: covered by a live grant, decided by policy, or waiting for a person."""
     now = deps.now()
-    scopes = frozenset(command.scopes)
+    asked = Asked(
+        scopes=frozenset(command.scopes),
+        command=command.command,
+        digest=command.command_digest,
+        exact=command.exact,
+        surface=command.surface,
+        operation=command.operation,
+        understood=command.understood,
+    )
 
     def find(c: Connection) -> tuple[repo.Record, repo.Record, repo.Record | None]:
         task = repo.task(c, command.task_id)
         target = repo.choose_target(c, task, command.provider, command.target, command.host, now)
-        grants = repo.live(c, task.id, target.id, now)
-        covered = repo.covering(grants, scopes, command.command_digest, command.exec_id)
-        return task, target, covered
+        grants = usable(c, deps, task, target, asked, now)
+        return task, target, repo.covering(grants, asked.scopes, asked.digest, command.exec_id)
 
     task, target, grant = await deps.db.read(find)
     if target.expired:
         raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
     if grant is None:
-        asked = Asked(
-            scopes=scopes,
-            command=command.command,
-            digest=command.command_digest,
-            exact=command.exact,
-            surface=command.surface,
-            operation=command.operation,
-            understood=command.understood,
-        )
 
         def open_it(c: Connection) -> tuple[repo.Record, Access]:
             row = open_request(c, deps, task, target, asked, now)
@@ -109,28 +108,27 @@ def _call(command: Authorize) -> Call:
 async def request_access(command: RequestAccess, deps: Deps) -> Access:
     """An agent asks ahead; what a live grant covers makes no new request."""
     now = deps.now()
+    asked = Asked(
+        scopes=frozenset(command.scopes),
+        command=command.command,
+        digest=command.command_digest,
+        exact=command.exact,
+        surface=command.surface,
+        operation=command.operation,
+        understood=command.understood or "asked ahead by the agent",
+        reason=command.reason,
+        duration=Duration(command.duration) if command.duration else DEFAULT,
+    )
 
     def ask(c: Connection) -> Access:
         task = repo.task(c, command.task_id)
         target = repo.target_named(c, task.project_id, command.target)
         if target.expired:
             raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
-        scopes = frozenset(command.scopes)
-        live = [g for g in repo.live(c, task.id, target.id, now) if g.duration != Duration.ONCE]
-        row = repo.covering(live, scopes, None, None)
-        if row is None:
-            asked = Asked(
-                scopes=scopes,
-                command=command.command,
-                digest=command.command_digest,
-                exact=command.exact,
-                surface=command.surface,
-                operation=command.operation,
-                understood=command.understood or "asked ahead by the agent",
-                reason=command.reason,
-                duration=Duration(command.duration) if command.duration else DEFAULT,
-            )
-            row = open_request(c, deps, task, target, asked, now)
+        live = usable(c, deps, task, target, asked, now)
+        lasting = [grant for grant in live if grant.duration != Duration.ONCE]
+        row = repo.covering(lasting, asked.scopes, None, None)
+        row = row or open_request(c, deps, task, target, asked, now)
         return access(c, row, target.name, task.id)
 
     return await deps.db.write(ask)
@@ -149,17 +147,31 @@ async def check_grant(command: CheckGrant, deps: Deps) -> Access:
 
 
 async def get_credential(command: GetCredential, deps: Deps) -> Authorized:
-    """A live grant's credential, for an agent that calls the provider's API itself."""
+    """A live grant's credential, for an agent that calls the provider's API itself.
 
-    def find(c: Connection) -> tuple[repo.Record, repo.Record]:
+    In its hands the credential can do any command, so policy is asked as for one that is not named.
+    """
+    now = deps.now()
+
+    def find(c: Connection) -> tuple[repo.Record, repo.Record, Access | None]:
         task = repo.task(c, command.task_id)
         row = repo.task_grant(c, task, command.grant_id)
-        if row.state != State.ACTIVE:
-            raise GrantOver(f"this grant is {row.state}; ask again with request_access")
+        if row.state != State.ACTIVE or due(repo.times(row), now) is not None:
+            state = State.EXPIRED if row.state == State.ACTIVE else row.state
+            raise GrantOver(f"this grant is {state}; ask again with request_access")
+        if row.duration == Duration.ONCE:
+            raise Forbidden("this grant is for one command alone; run it, its tool is let through")
         target = c.execute(select(repo.TARGET).where(repo.TARGET.c.id == row.target_id)).one()
-        return target, row
+        scopes = frozenset(Scope(scope) for scope in row.scopes)
+        asked = Asked(scopes, understood="the credential itself, for any command")
+        if row.id in {grant.id for grant in usable(c, deps, task, target, asked, now)}:
+            return target, row, None
+        opened = open_request(c, deps, task, target, asked, now)
+        return target, row, access(c, opened, target.name, task.id)
 
-    target, grant = await deps.db.read(find)
+    target, grant, standing = await deps.db.write(find)
+    if standing is not None:
+        return Authorized(access=standing)
     call = Call(command.task_id, command.exec_id, command.edge_key, command.public_key)
     return await issue(deps, target, grant, call)
 

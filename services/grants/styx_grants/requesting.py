@@ -17,7 +17,7 @@ from styx_grants.deadlines import DEFAULT, Duration, expires_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State, Step, apply
 from styx_grants.policy import Policy
-from styx_grants.policy_terms import Decision, Effect, Env, Request
+from styx_grants.policy_terms import DecidedBy, Decision, Effect, Env, Request
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,30 @@ def policy_text(c: Connection, project_id: str) -> str:
     return row.toml if row is not None else ""
 
 
+def usable(
+    c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
+) -> list[repo.Record]:
+    """The task's live grants that today's policy lets cover this.
+
+    A denial outranks every grant. Where policy asks, a person's yes still holds, but not a grant
+    that policy gave: it lasts only while policy would give it again.
+    """
+    grants = repo.live(c, task.id, target.id, now)
+    effect = evaluate(c, deps, task, target, asked, now).effect if grants else Effect.DENY
+    if effect is Effect.ASK:
+        return [grant for grant in grants if grant.decided_by == DecidedBy.USER]
+    return grants if effect is Effect.ALLOW else []
+
+
 def open_request(
     c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
 ) -> repo.Record:
     """The grant row of a new request, decided by policy or pending; an equal open one is reused."""
-    waiting = _same_pending(c, task, target, asked)
-    if waiting is not None:
-        return waiting
-    decision = _evaluate(c, deps, task, target, asked, now)
+    decision = evaluate(c, deps, task, target, asked, now)
+    if decision.effect is Effect.ASK:
+        waiting = _same_pending(c, task, target, asked)
+        if waiting is not None:
+            return waiting
     row = _insert(c, task, target, asked, decision, now)
     deps.outbox.record(c, _told(row, target, asked, decision, now))
     return row
@@ -74,9 +90,10 @@ def _same_pending(
     return next((r for r in rows if (set(r.scopes), r.command, r.command_digest) == wanted), None)
 
 
-def _evaluate(
+def evaluate(
     c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
 ) -> Decision:
+    """What the project's policy says about this now."""
     provider = deps.catalog.providers.get(target.provider)
     return compiled(policy_text(c, task.project_id)).evaluate(
         Request(

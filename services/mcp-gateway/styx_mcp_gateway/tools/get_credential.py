@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 from styx_core.contract.base import utc_ms
-from styx_core.contract.grants import GetCredential
-from styx_core.errors import GrantOver, Internal
+from styx_core.contract.grants import Access, GetCredential
+from styx_core.errors import Forbidden, GrantOver, Internal, StyxError
 from styx_core.ids import new_id
 from styx_core.seal import OpeningKey, WontOpen, use_info
 
@@ -58,7 +58,7 @@ async def run(which: Which, call: Call) -> Credential:
     )
     sealed = authorized.sealed
     if sealed is None:
-        raise GrantOver("this grant isn't live; ask again with request_access")
+        raise _withheld(authorized.access)
     secret = _opened(key, sealed.box, use_info(which.grant_id, exec_id))
     certificate = secret.get("certificate")
     return Credential(
@@ -67,6 +67,16 @@ async def run(which: Which, call: Call) -> Credential:
         socket_path=None,
         expires_at=utc_ms(sealed.expires_at),
         scoped=sealed.scoped,
+    )
+
+
+def _withheld(standing: Access) -> StyxError:
+    """Why no credential came: the policy of today wants a person, or nobody, to decide on it."""
+    if standing.status == "denied":
+        return Forbidden(f"the policy denies the credential itself: {standing.why}")
+    return GrantOver(
+        f"a person must first allow the credential itself ({standing.why}); "
+        f"wait with check_grant for {standing.grant_id}, then ask for that grant's"
     )
 
 
