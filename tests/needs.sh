@@ -1,11 +1,34 @@
 #!/usr/bin/env bash
-# What the integration tests want from the system: OpenSSH's server. Installed where we may, else
-# the tests that need it say that they were left out.
+# What the tests want from the system beside Python: OpenSSH's server, PostgreSQL, and the real CLIs
+# of providers. Installed where we may; else the tests that need a part say that they were left out.
 set -euo pipefail
-[ -x /usr/sbin/sshd ] && exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  echo "· openssh-server, for the tests of the ssh provider"
-  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-server >/dev/null
+cd "$(dirname "$0")/.."
+CLIS=.venv/clis
+NODE_CLIS=(vercel@58.10.0 supabase@2.117.0)
+
+packages=()
+[ -x /usr/sbin/sshd ] || packages+=(openssh-server)
+compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || packages+=(postgresql)
+command -v gh >/dev/null || packages+=(gh)
+if [ ${#packages[@]} -gt 0 ]; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "· ${packages[*]}, for the tests that need them"
+    apt-get update -qq || true
+    for package in "${packages[@]}"; do
+      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" \
+        >/dev/null 2>&1 || echo "· $package does not install here: its tests are left out"
+    done
+  else
+    echo "· not here, so their tests are left out: ${packages[*]} (apt-get install brings them)"
+  fi
+fi
+
+if [ -x "$CLIS/node_modules/.bin/vercel" ] && [ -x "$CLIS/node_modules/.bin/supabase" ]; then
+  exit 0
+elif ! command -v npm >/dev/null; then
+  echo "· no npm: the tests with the real vercel and supabase CLIs are left out"
 else
-  echo "· no sshd here: the ssh tests are left out (apt-get install openssh-server brings it)"
+  echo "· ${NODE_CLIS[*]}, for the tests with the real CLIs"
+  npm install --prefix "$CLIS" --no-save --no-audit --no-fund --loglevel=error "${NODE_CLIS[@]}" \
+    >/dev/null 2>&1 || echo "· they do not install here: their tests are left out"
 fi

@@ -1,6 +1,7 @@
 """The embedded stack as a process of its own: progress, what a person needs, and a clean end."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -28,7 +29,7 @@ WONT_START = (
 
 async def serve(folder: Path, ports: dict[str, int], say: Say) -> None:
     """Run the stack on a folder until SIGINT or SIGTERM."""
-    base = Settings()
+    base = Settings().model_copy(update={"local_environ": dict(os.environ)})
     telemetry.log_as_json(redactor(), base.log_level)
     telemetry.trace_to(None, base.otlp_endpoint, base.trace_sample)
     end = asyncio.Event()

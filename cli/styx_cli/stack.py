@@ -143,7 +143,6 @@ def service_settings(settings: StackSettings, engines: Engines, name: str, url: 
             "vault_role_id": role_id(name) if vault else "",
             "vault_secret_id": SecretStr(keyring.secret_id(engines.root, name) if vault else ""),
             "public_url": url,
-            "local_machine": True,
         }
     )
 

@@ -13,6 +13,8 @@ app = typer.Typer(add_completion=False)
 REACH = {
     "hard": "the provider has ended its credential",
     "deny-policy": "the provider now denies everything to its credential",
+    "none": "no more comes from it, but what is out is the target's own login, which lives on: "
+    "change it at the provider to be sure",
     "expiry": "no new credential comes from it; one already out ends by its own short time",
     None: "no credential was out",
 }

@@ -7,7 +7,7 @@ the provider's own code.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from styx_core.scope import Scope
@@ -66,6 +66,11 @@ class Provider:
     def method(self, name: str) -> Method | None:
         """The way to connect of this name."""
         return next((m for m in self.methods if m.name == name), None)
+
+    def offered(self, local_machine: bool) -> Self:
+        """This provider with the ways to connect that work where adapters run."""
+        kept = tuple(m for m in self.methods if local_machine or not m.local)
+        return replace(self, methods=kept)
 
     def narrowable(self, scopes: frozenset[Scope], surface: str | None) -> bool:
         """Whether a credential for this can be made to do no more than it."""

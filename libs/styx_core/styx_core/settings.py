@@ -27,5 +27,6 @@ class Settings(BaseSettings):
     """Longest that a wrapped command is held for a person (the gateway holds at most 240)."""
     calls_per_minute: int = 1200
     """Most wrapped calls of one task in a minute."""
-    local_machine: bool = False
-    """Adapters run on the developer's own machine, so a CLI's login there may be used."""
+    local_environ: dict[str, str] | None = None
+    """HOME, PATH and the like of the developer on whose own machine adapters run, so that a CLI's
+    login there may be used; None where they run elsewhere."""

@@ -169,6 +169,14 @@ class Vault:
         answer = await self._call("read", f"{SSH_MOUNT}/config/ca", self._get)
         return str(answer["data"]["public_key"]).strip()
 
+    async def get(self, path: str) -> Any:
+        """The answer's `data` at any path that the service's policy lets it read."""
+        return (await self._call("read", _checked(path), self._get))["data"]
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send `body` to any path that the service's policy lets it write; the answer, if any."""
+        return await self._call("write", _checked(path), self._post, dict(body))
+
     def _get(self, path: str) -> Any:
         answer = self._client.read(path)
         if answer is None:

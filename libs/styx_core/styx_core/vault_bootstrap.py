@@ -18,6 +18,7 @@ TRANSIT_MOUNT = "transit"
 SSH_MOUNT = "ssh"
 AUDIT_KEY = "audit"
 SSH_ROLE = "agent"
+DATABASE_MOUNT = "database"
 SSH_MAX_TTL = 8 * 3600
 """Seconds that a certificate can live at most."""
 TOKEN_TTL = 1200
@@ -33,8 +34,14 @@ POLICIES: Mapping[str, _Policy] = {
         f"{KV_MOUNT}/metadata/creds/*": ("read", "list", "delete"),
         f"{SSH_MOUNT}/sign/{SSH_ROLE}": ("create", "update"),
         f"{SSH_MOUNT}/config/ca": ("read",),
-        f"{TRANSIT_MOUNT}/keys/adapters-*": ("create", "read", "update"),
+        f"{TRANSIT_MOUNT}/wrapping_key": ("read",),
+        f"{TRANSIT_MOUNT}/keys/adapters-*": ("create", "read", "update", "delete"),
         f"{TRANSIT_MOUNT}/sign/adapters-*": ("create", "update"),
+        **{
+            f"{DATABASE_MOUNT}/{kind}/adapters-*": ("create", "read", "update", "delete")
+            for kind in ("config", "roles", "creds")
+        },
+        f"sys/leases/revoke/{DATABASE_MOUNT}/creds/adapters-*": ("update",),
         **_OWN_TOKEN,
     },
     "audit": {
@@ -83,6 +90,7 @@ def requests() -> Iterator[Request]:
     yield Request("kv", f"sys/mounts/{KV_MOUNT}", {"type": "kv", "options": {"version": "2"}})
     yield Request("transit", f"sys/mounts/{TRANSIT_MOUNT}", {"type": "transit"})
     yield Request("audit-key", f"{TRANSIT_MOUNT}/keys/{AUDIT_KEY}", {"type": "ed25519"})
+    yield Request("database", f"sys/mounts/{DATABASE_MOUNT}", {"type": "database"})
     yield Request("ssh", f"sys/mounts/{SSH_MOUNT}", {"type": "ssh"})
     yield Request(
         "ssh-ca",

@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from styx_core.contract.values import Revocable
+from styx_core.errors import Invalid
 from styx_core.provider import Provider
 from styx_core.scope import Scopes
 from styx_core.vault import Vault
 
-Revocable = Literal["hard", "deny-policy", "expiry"]
+from styx_adapters.api import Api
+from styx_adapters.local_login import LocalLogin
+
 Secret = Mapping[str, Any]
 Config = Mapping[str, str]
 
@@ -25,7 +29,17 @@ class Deps:
 
     vault: Vault
     now: Callable[[], datetime]
-    local_machine: bool = False
+    api: Api = field(default_factory=Api)
+    login: LocalLogin | None = None
+    """The logins of this machine's own CLIs; None where adapters run elsewhere."""
+    issuer: str = ""
+    """Where this Styx publishes the key of its own identity tokens (OpenID Connect)."""
+
+    def local(self) -> LocalLogin:
+        """This machine's logins. Raises `Invalid` where adapters run elsewhere."""
+        if self.login is None:
+            raise Invalid("method: this reads a login on the adapters' own machine only")
+        return self.login
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,7 @@ class Minted:
 class Ended:
     """What a revoke could do."""
 
-    outcome: Literal["hard", "deny-policy", "expiry", "failed"]
+    outcome: Revocable | Literal["failed"]
     detail: str
 
 

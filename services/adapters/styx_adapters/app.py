@@ -2,21 +2,25 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import structlog
-from styx_core import catalog
+from styx_core import catalog, vault_rsa
 from styx_core.bus import Bus
 from styx_core.dispatch import handlers_of
 from styx_core.errors import StyxError
 from styx_core.service import Context, Running, Service
 from styx_core.vault import Vault, VaultError
 
-from styx_adapters import handlers
+from styx_adapters import handlers, identity
 from styx_adapters.adapter import Deps
+from styx_adapters.api import Api
 from styx_adapters.custody import sealing_key
 from styx_adapters.leases import Leases
+from styx_adapters.local_login import LocalLogin
 from styx_adapters.registry import install
 
 log = structlog.get_logger()
@@ -31,8 +35,13 @@ async def open_adapters(context: Context) -> AsyncIterator[Running]:
     if vault is None:
         raise ValueError("adapters needs Vault")
     key = await sealing_key(vault)
-    local = context.settings.local_machine
-    installed, disabled = install(Deps(vault, context.now, local))
+    await vault_rsa.make(vault, identity.KEY)
+    environ = context.settings.local_environ
+    login = None if environ is None else LocalLogin(Path(environ["HOME"]), environ)
+    api = Api()
+    deps = Deps(vault, context.now, api, login, context.settings.public_url)
+    installed, disabled = install(deps)
+    local = login is not None
     state = handlers.State(vault, installed, disabled, key, Leases(context.now), local)
     publishing = asyncio.create_task(_publish(context.bus, vault, state))
     try:
@@ -41,14 +50,20 @@ async def open_adapters(context: Context) -> AsyncIterator[Running]:
         publishing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await publishing
+        await api.close()
 
 
 async def _publish(bus: Bus, vault: Vault, state: handlers.State) -> None:
     """Publish the catalog; try until it is taken."""
     while True:
         try:
-            public = {"ssh_ca": await vault.ssh_ca_public_key()}
-            found = [each.provider for each in state.installed.values()]
+            public = {
+                "ssh_ca": await vault.ssh_ca_public_key(),
+                "jwk": json.dumps(await vault_rsa.public_jwk(vault, identity.KEY)),
+            }
+            found = [
+                each.provider.offered(state.local_machine) for each in state.installed.values()
+            ]
             await catalog.publish(bus, found, state.disabled, state.key.public, public)
             return
         except (StyxError, VaultError) as error:

@@ -1,11 +1,17 @@
 """A Vault in memory, a made-up provider as one file, and a stub of an adapter."""
 
 import asyncio
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from styx_adapters.adapter import Config, Connected, Ended, Installed, Minted, Secret, Want
 from styx_adapters.handlers import State
 from styx_adapters.leases import Leases
@@ -61,6 +67,7 @@ class MemoryVault:
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     trouble: VaultError | None = None
     ca: str = "ssh-ed25519 FIXTURE-ca"
+    keys: dict[str, RSAPrivateKey] = field(default_factory=dict)
 
     async def read(self, path: str) -> dict[str, Any]:
         """What is there."""
@@ -78,6 +85,26 @@ class MemoryVault:
         """A line for sshd."""
         self._check()
         return self.ca
+
+    async def get(self, path: str) -> Any:
+        """A transit key's public half."""
+        self._check()
+        if path not in self.keys:
+            raise NoSuchSecret(f"nothing in Vault for read {path}")
+        public = self.keys[path].public_key()
+        pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+        return {"latest_version": 1, "keys": {"1": {"public_key": pem}}}
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Make a transit key, or sign with it."""
+        self._check()
+        signing = path.replace("/sign/", "/keys/")
+        if path == signing:
+            self.keys[path] = rsa.generate_private_key(65537, 2048)
+            return None
+        data = base64.b64decode(body["input"])
+        made = self.keys[signing].sign(data, PKCS1v15(), SHA256())
+        return {"data": {"signature": "vault:v1:" + base64.b64encode(made).decode()}}
 
     def _check(self) -> None:
         if self.trouble is not None:

@@ -47,12 +47,17 @@ class Case:
     """`config` and `secret` that it refuses, beside the others."""
     silent: dict[str, str]
     """Config of a place that takes the call and never answers."""
+    unkept: tuple[str, ...] = ()
+    """Secret fields that Vault's entry must not hold: they live where nothing takes them out."""
+    hands_on: bool = False
+    """The provider can mint nothing: what is issued is the target's own credential, unscoped."""
+    local_machine: bool = False
 
     def state(self) -> State:
         """A service with this provider alone, and an empty Vault."""
         installed = {self.provider.id: Installed(self.provider, self.adapter)}
         vault: Any = MemoryVault()
-        return State(vault, installed, {}, OpeningKey.make(), Leases(now), False)
+        return State(vault, installed, {}, OpeningKey.make(), Leases(now), self.local_machine)
 
     async def connected(
         self,
@@ -96,13 +101,24 @@ class Conformance:
 
     target = new_id("tgt")
 
+    async def standing(self, case: Case) -> tuple[Connection, dict[str, Any]]:
+        """A connected target, and what Vault holds of it."""
+        state = case.state()
+        shown = await case.connected(state, self.target)
+        return shown, held(state)[shown.credential_ref]
+
+    def check(self, case: Case, config: dict[str, str]) -> None:
+        """What the handlers check before any use of what was given."""
+        checked(case.provider, case.method, config, case.secret, case.local_machine)
+
     async def test_connecting_stores_one_entry_and_shows_no_secret(self, case: Case) -> None:
         state = case.state()
         shown = await case.connected(state, self.target)
         ref = credential_ref(case.provider.id, self.target)
         assert list(held(state)) == [ref]
         assert shown.credential_ref == ref
-        assert set(case.secret.values()) <= set(values(held(state)[ref]))
+        kept = {value for name, value in case.secret.items() if name not in case.unkept}
+        assert kept == set(case.secret.values()) & set(values(held(state)[ref]))
         for secret in case.secret.values():
             assert secret not in shown.model_dump_json()
         assert case.config.items() <= shown.config.items()
@@ -120,23 +136,26 @@ class Conformance:
         assert held(state) == {}
 
     async def test_only_a_refusal_means_that_the_login_expired(self, case: Case) -> None:
-        shown = await case.connected(case.state(), self.target)
-        assert await case.adapter.health(case.secret, shown.config)
+        shown, stored = await self.standing(case)
+        assert await case.adapter.health(stored, shown.config)
         config = shown.config | case.refused.get("config", {})
         with pytest.raises(LoginExpired):
-            await case.adapter.health(case.secret | case.refused.get("secret", {}), config)
+            await case.adapter.health({**stored, **case.refused.get("secret", {})}, config)
         with pytest.raises(ProviderFailed):
-            await case.adapter.health(case.secret, shown.config | case.silent)
+            await case.adapter.health(stored, shown.config | case.silent)
 
     async def test_what_is_issued_is_what_was_declared(self, case: Case) -> None:
-        shown = await case.connected(case.state(), self.target)
-        minted = await case.adapter.issue(case.secret, shown.config, case.want)
+        shown, stored = await self.standing(case)
+        minted = await case.adapter.issue(stored, shown.config, case.want)
         assert set(minted.secret) <= {"env", "certificate"}
         assert ("certificate" in minted.secret) == (case.provider.kind == "ssh-agent")
         hidden = {n for n, v in minted.secret["env"].items() if v not in shown.config.values()}
         assert hidden <= set(case.provider.env)
         standing = set(case.secret.values())
-        assert standing.isdisjoint(values(minted.secret)), "the target's own credential"
+        if case.hands_on:
+            assert not minted.scoped
+        else:
+            assert standing.isdisjoint(values(minted.secret)), "the target's own credential"
         assert standing.isdisjoint(minted.handle.values())
         assert not set(values(minted.secret)) & set(minted.handle.values())
         told = repr(minted)
@@ -146,11 +165,11 @@ class Conformance:
     async def test_a_credential_outlives_its_grant_only_by_the_providers_minimum(
         self, case: Case, seconds: int | None
     ) -> None:
-        shown = await case.connected(case.state(), self.target)
+        shown, stored = await self.standing(case)
         began = now()
         until = None if seconds is None else began + timedelta(seconds=seconds)
         want = replace(case.want, until=until, lease_id=new_id("lse"))
-        minted = await case.adapter.issue(case.secret, shown.config, want)
+        minted = await case.adapter.issue(stored, shown.config, want)
         latest = max(until or began + timedelta(hours=1), now() + case.shortest)
         assert began < minted.expires_at <= latest + timedelta(seconds=1)
         assert minted.expires_at.utcoffset() == timedelta(0)
@@ -159,18 +178,18 @@ class Conformance:
     async def test_scoped_is_said_only_where_the_declaration_can_narrow(
         self, case: Case, scopes: set[Scope]
     ) -> None:
-        shown = await case.connected(case.state(), self.target)
+        shown, stored = await self.standing(case)
         for surface in (None, case.want.surface):
             want = replace(
                 case.want, scopes=frozenset(scopes), surface=surface, lease_id=new_id("lse")
             )
-            minted = await case.adapter.issue(case.secret, shown.config, want)
+            minted = await case.adapter.issue(stored, shown.config, want)
             assert not minted.scoped or case.provider.narrowable(want.scopes, surface)
 
     async def test_a_revoke_says_what_it_could_do(self, case: Case) -> None:
-        shown = await case.connected(case.state(), self.target)
-        minted = await case.adapter.issue(case.secret, shown.config, case.want)
-        ended = await case.adapter.revoke(case.secret, shown.config, minted.handle)
+        shown, stored = await self.standing(case)
+        minted = await case.adapter.issue(stored, shown.config, case.want)
+        ended = await case.adapter.revoke(stored, shown.config, minted.handle)
         assert ended.outcome == minted.revocable
 
     async def test_a_hostile_value_goes_no_further_than_its_field(self, case: Case) -> None:
@@ -178,16 +197,22 @@ class Conformance:
             for value in HOSTILE:
                 config = case.config | {name: value}
                 with pytest.raises(Invalid, match=rf"^{name}: ") as told:
-                    checked(case.provider, case.method, config, case.secret, False)
+                    self.check(case, config)
                 assert value not in told.value.detail.removeprefix(f"{name}: this is") or (
                     len(value) < 3
                 )
 
     async def test_an_unknown_field_is_named(self, case: Case) -> None:
         with pytest.raises(Invalid, match=r"^frob: .* takes only "):
-            checked(case.provider, case.method, {**case.config, "frob": "1"}, case.secret, False)
+            checked(
+                case.provider,
+                case.method,
+                {**case.config, "frob": "1"},
+                case.secret,
+                case.local_machine,
+            )
         for name in case.secret:
             openly = {**case.config, name: case.secret[name]}
             with pytest.raises(Invalid, match=name) as told:
-                checked(case.provider, case.method, openly, case.secret, False)
+                self.check(case, openly)
             assert case.secret[name] not in told.value.detail

@@ -36,7 +36,8 @@ async def test_it_publishes_what_everyone_needs_to_know() -> None:
         reader = catalog.Catalog(server.as_service("broker"))
         await reader.refresh()
         assert {"aws", "ssh"} <= reader.providers.keys()
-        assert reader.public == {"ssh_ca": vault.ca}
+        assert reader.public["ssh_ca"] == vault.ca
+        assert json.loads(reader.public["jwk"])["kty"] == "RSA"
         assert list(vault.held) == [SEALING_KEY]
         shown = b"".join(server.entries.values()).decode()
         assert vault.held[SEALING_KEY]["seeds"] not in shown

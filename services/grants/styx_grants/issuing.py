@@ -226,7 +226,8 @@ def _one(query: Select[Any], c: Connection) -> repo.Record:
 async def _end_lease(deps: Deps, lease: repo.Record, target: repo.Record) -> None:
     now = deps.now()
     if lease.expires_at <= now:
-        outcome = "expired"
+        # The target's own credential, handed on, neither ends nor can be ended.
+        outcome = "none" if lease.revocable == "none" else "expired"
     else:
         try:
             command = _revoke_command(target, lease.grant_id, lease.id, lease.handle)

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime
 
 from styx_core.contract.base import Command, Message
 from styx_core.contract.grants import Sealed
-from styx_core.contract.values import Id, Line, Name, Words
+from styx_core.contract.values import Id, Line, Name, Revocable, Words
 from styx_core.scope import Scope
 
 
@@ -58,7 +58,7 @@ class Issue(Command[Issued], owner="adapters", by=("grants",), deadline=6.0):
 class Revoked(Message):
     """What ending a lease did."""
 
-    outcome: Literal["hard", "deny-policy", "expiry", "failed"]
+    outcome: Revocable | Literal["failed"]
     detail: str
 
 

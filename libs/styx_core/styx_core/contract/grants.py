@@ -12,6 +12,7 @@ from styx_core.contract.values import (
     Id,
     Line,
     Name,
+    Revocable,
     TargetView,
     Words,
 )
@@ -42,7 +43,7 @@ class Sealed(Message):
     box: str = Field(description="base64 of the sealed JSON")
     expires_at: AwareDatetime
     scoped: bool
-    revocable: Literal["hard", "deny-policy", "expiry"]
+    revocable: Revocable
 
 
 class Authorized(Message):

@@ -15,6 +15,10 @@ Words = tuple[Word, ...]
 Env = Literal["prod", "staging", "preview", "scm"]
 Duration = Literal["once", "15m", "1h", "8h", "task", "always"]
 
+Revocable = Literal["hard", "deny-policy", "expiry", "none"]
+"""What a revoke can do to a credential: end it at the provider, have the provider deny everything
+to it, only wait for its own end, or nothing at all (the target's own credential, handed on)."""
+
 
 class GrantView(Message):
     """A grant as people see it."""
