@@ -8,8 +8,10 @@ operation of a service with its class. A policy may have 2,048 characters (STS, 
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
+from typing import Any
 
 from styx_core.classify import classify
 from styx_core.classify_tree import unfold_all
@@ -133,3 +135,22 @@ def _stem(action: str) -> str:
     service, _, name = action.partition(":")
     end = next((i for i, letter in enumerate(name[1:], 1) if letter.isupper()), len(name))
     return f"{service}:{name[:end]}"
+
+
+def denial(handle: Mapping[str, str]) -> dict[str, Any]:
+    """The statement that denies everything to one session; its Sid says until when it matters."""
+    until = int(datetime.fromisoformat(handle["expires_at"]).timestamp()) + 60
+    name = handle["user_id"].rpartition("_")[2]
+    return {
+        "Sid": f"Until{until:010d}{name}",
+        "Effect": "Deny",
+        "Action": "*",
+        "Resource": "*",
+        "Condition": {"StringEquals": {"aws:userid": handle["user_id"]}},
+    }
+
+
+def still_needed(statements: Iterable[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
+    """The denials of sessions that would still be alive."""
+    at = int(now.timestamp())
+    return [dict(s) for s in statements if int(s["Sid"].removeprefix("Until")[:10]) > at]

@@ -33,6 +33,11 @@ class LocalLogin:
         named = self._environ.get(variable, "")
         return Path(named) if named.startswith("/") else self.home / fallback
 
+    def file(self, variable: str, fallback: Path) -> Path:
+        """The file that `variable` names, else this one."""
+        named = self._environ.get(variable, "")
+        return Path(named) if named.startswith("/") else fallback
+
     def read(self, who: str, *places: Path) -> str:
         """The first store that is there. Raises `LoginExpired` when the CLI is logged out."""
         for place in places:

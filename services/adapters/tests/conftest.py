@@ -1,6 +1,7 @@
-"""Lets these tests import the plain modules that stand beside them."""
+"""Lets these tests import the plain modules that stand beside them, and those of the providers."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "providers")]

@@ -1,38 +1,49 @@
-"""AWS accounts. Connect: a role assumed with a stored key, or (without a role) the key itself.
+"""AWS accounts. Connect: a role that trusts Styx's own identity (nothing standing is stored), one
+assumed with a stored key, the stored key itself, or a profile of this machine's `aws` CLI.
 
-Issues an STS session (AssumeRole, or GetFederationToken without a role). Narrowed by a session
-policy of just the granted scopes' actions in the service that the call belongs to, and for a
-this-command-once grant of that operation on what it names; without a known service only `read` can
-be narrowed (AWS's ReadOnlyAccess). `scoped` says whether that held. STS's shortest session is 15
-minutes, so a shorter grant's session outlives it: `deny-policy` ends it at once where the role lets
-us put an inline policy (a Deny for that one session's `aws:userid`, so that no other grant's
-session dies with it), else `expiry` (IAM User Guide, "Revoking IAM role temporary credentials").
+Issues an STS session (AssumeRoleWithWebIdentity, AssumeRole, or GetFederationToken without a role).
+Narrowed by a session policy of just the granted scopes' actions in the service that the call
+belongs to, and for a this-command-once grant of that operation on what it names; without a known
+service only `read` can be narrowed (AWS's ReadOnlyAccess). `scoped` says whether that held. STS's
+shortest session is 15 minutes, so a shorter grant's session outlives it: `deny-policy` ends it at
+once where we may put an inline policy on the role (a Deny for that one session's `aws:userid`, so
+that no other grant's session dies with it), else `expiry` (IAM User Guide, "Revoking IAM role
+temporary credentials"). A profile that holds a session without a role is handed on as it is.
 """
 
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
-from styx_core.errors import LoginExpired, ProviderFailed
+from styx_core.errors import ProviderFailed
 from styx_core.provider import Field, Method, Provider
 from styx_core.scope import Scope
 from styx_core.secret_shape import SecretShape
 
+from styx_adapters import aws_api
 from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret, Want
-from styx_adapters.aws_policy import ServiceActions, document, s3_resources, session_policy
+from styx_adapters.api import Answer
+from styx_adapters.aws_api import Keys
+from styx_adapters.aws_policy import (
+    ServiceActions,
+    denial,
+    document,
+    s3_resources,
+    session_policy,
+    still_needed,
+)
 from styx_adapters.commands.load import tool
+from styx_adapters.identity import identity_token
+from styx_adapters.local_login import ACCOUNT
 
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=1)
-CONNECT_SECONDS, READ_SECONDS = 3.0, 4.0
 POLICY_NAME = "StyxEndedSessions"
-REFUSED = frozenset(
-    {"InvalidClientTokenId", "SignatureDoesNotMatch", "AccessDenied", "ExpiredToken",
-     "UnrecognizedClientException", "AuthFailure", "InvalidAccessKeyId"}
-)  # fmt: skip
+AUDIENCE = "sts.amazonaws.com"
+NOTHING = '{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*","Resource":"*"}]}'
 ARN = r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[\w+=,.@/-]{1,512}"
 URL = r"https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?"
 
@@ -45,6 +56,10 @@ _KEY = (
     Field("access_key_id", "access key id", secret=True, pattern=r"[A-Z0-9]{16,128}"),
     Field("secret_access_key", "secret access key", secret=True, pattern=r"[\x21-\x7e]{16,256}"),
 )
+_ROLE = Field("role_arn", "role ARN", pattern=ARN)
+_DENY = Field("deny_policy", "may end sessions by an inline deny policy (yes or no)",
+              pattern="yes|no", default="no", required=False)  # fmt: skip
+_PROFILE = Field("account", "profile", pattern=ACCOUNT, default="default", required=False)
 
 PROVIDER = Provider(
     id="aws",
@@ -70,23 +85,35 @@ PROVIDER = Provider(
     shapes=(SecretShape("aws-key-id", ("AKIA", "ASIA"), "base64", 16, starts_word=True),),
     methods=(
         Method(
-            "role",
-            "A role, assumed with a stored key",
+            "federation",
+            "A role that trusts this Styx (OpenID Connect)",
             (
-                Field("role_arn", "role ARN", pattern=ARN),
-                Field("deny_policy", "may end sessions by an inline deny policy (yes or no)",
-                      pattern="yes|no", default="no", required=False),
-                *_KEY,
+                _ROLE,
+                Field("revoke_role_arn", "a second role, that may put a deny policy on the first",
+                      pattern=ARN, required=False),
                 *_PLACE,
             ),
         ),
+        Method("role", "A role, assumed with a stored key", (_ROLE, _DENY, *_KEY, *_PLACE)),
         Method("key", "An IAM user's key, by federation token", (*_KEY, *_PLACE)),
+        Method("cli-role", "A role, assumed with this machine's aws login",
+               (_ROLE, _DENY, _PROFILE, *_PLACE), local=True),
+        Method("cli", "This machine's aws login", (_PROFILE, *_PLACE), local=True),
     ),
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Session:
+    """What STS gave, and the `aws:userid` that its calls will carry."""
+
+    credentials: Answer
+    user: str
+    arn: str
+
+
 class AwsAdapter:
-    """STS, through botocore in threads."""
+    """Sessions from STS."""
 
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
@@ -96,21 +123,17 @@ class AwsAdapter:
     async def connect(
         self, method: str, target_id: str, config: Config, secret: Secret
     ) -> Connected:
-        """Assume the role once (or ask who the key is): what can't be verified isn't stored."""
-        return Connected(dict(secret), dict(config), await self.health(secret, config))
+        """Open a session once (or ask who the key is): what can't be verified isn't stored."""
+        full = {**config, "target_id": target_id, "method": method}
+        return Connected(dict(secret), full, await self.health(secret, full))
 
     async def health(self, secret: Secret, config: Config) -> str:
         """The identity that sessions will have."""
-        role = config.get("role_arn")
-        if role is None:
-            return str((await self._call("sts", secret, config, "get_caller_identity"))["Arn"])
-        said = await self._call(
-            "sts", secret, config, "assume_role",
-            RoleArn=role, RoleSessionName="styx-verify", DurationSeconds=900,
-            Policy='{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*",'
-                   '"Resource":"*"}]}',
-        )  # fmt: skip
-        return str(said["AssumedRoleUser"]["Arn"]).rpartition("/")[0]
+        if "role_arn" in config:
+            session = await self._role(secret, config, "styx-verify", SHORTEST, {"Policy": NOTHING})
+            return session.arn.rpartition("/")[0]
+        keys = await self._keys(secret, config)
+        return str((await aws_api.call(keys, config, "sts", "get_caller_identity"))["Arn"])
 
     async def issue(self, secret: Secret, config: Config, want: Want) -> Minted:
         """A session for this use."""
@@ -121,57 +144,90 @@ class AwsAdapter:
             want.operation if want.once else None,
             s3_resources(want.command) if want.once else (),
         )
-        role = config.get("role_arn")
         narrowing: dict[str, Any] = {"Policy": policy} if policy else {}
         if arns:
             narrowing["PolicyArns"] = [{"arn": arn} for arn in arns]
-        life = {"DurationSeconds": int(self._life(want.until).total_seconds())}
-        if role is None:
-            # Without any policy a federated session may do nothing at all.
-            narrowing = narrowing or {"Policy": document(["*"])}
-            said = await self._call(
-                "sts", secret, config, "get_federation_token",
-                Name=want.lease_id[:32], **narrowing, **life,
-            )  # fmt: skip
-            user = str(said["FederatedUser"]["FederatedUserId"])
+        life = self._life(want.until)
+        if "role_arn" in config:
+            session = await self._role(secret, config, want.lease_id, life, narrowing)
         else:
-            said = await self._call(
-                "sts", secret, config, "assume_role",
-                RoleArn=role, RoleSessionName=want.lease_id, **narrowing, **life,
-            )  # fmt: skip
-            user = str(said["AssumedRoleUser"]["AssumedRoleId"])
-        deniable = role is not None and config.get("deny_policy") == "yes"
-        expires_at = said["Credentials"]["Expiration"]
+            keys = await self._keys(secret, config)
+            if keys.token:
+                return self._handed_on(keys, config, want)
+            session = await _federated(keys, config, want.lease_id, life, narrowing)
+        expires_at = session.credentials["Expiration"]
         return Minted(
-            secret={"env": _environment(_Answer(said["Credentials"]), config)},
+            secret={"env": _environment(_keys(session.credentials), config)},
             expires_at=expires_at,
-            scoped=scoped,
-            revocable="deny-policy" if deniable else "expiry",
-            handle={"user_id": user, "expires_at": expires_at.isoformat()},
+            scoped=scoped and config.get("method") != "cli",
+            revocable="deny-policy" if _deniable(config) else "expiry",
+            handle={"user_id": session.user, "expires_at": expires_at.isoformat()},
         )
 
     async def revoke(self, secret: Secret, config: Config, handle: Mapping[str, str]) -> Ended:
         """Deny everything to this one session, where the role's policy may be changed."""
-        if config.get("deny_policy") != "yes" or "role_arn" not in config:
+        if "user_id" not in handle:
+            return Ended("none", "the session is the aws login's own; it ends with that login")
+        if not _deniable(config):
             return Ended("expiry", f"the session ends by itself at {handle['expires_at']}")
+        keys = await self._revoker(secret, config)
         role = config["role_arn"].rpartition("/")[2]
         async with self._ending:
-            statements = await self._ended_sessions(secret, config, role)
-            statements.append(_denial(handle))
+            statements = await self._ended_sessions(keys, config, role)
+            statements.append(denial(handle))
             document = {"Version": "2012-10-17", "Statement": statements}
-            await self._call(
-                "iam", secret, config, "put_role_policy",
+            await aws_api.call(
+                keys, config, "iam", "put_role_policy",
                 RoleName=role, PolicyName=POLICY_NAME, PolicyDocument=json.dumps(document),
             )  # fmt: skip
         return Ended("deny-policy", "the role denies everything to this session")
 
-    async def _ended_sessions(
-        self, secret: Secret, config: Config, role: str
-    ) -> list[dict[str, Any]]:
+    async def _role(
+        self,
+        secret: Secret,
+        config: Config,
+        name: str,
+        life: timedelta,
+        narrowing: Mapping[str, Any],
+    ) -> _Session:
+        """A session of the target's role: by Styx's own identity, or by stored or local keys."""
+        asked = {
+            "RoleArn": config["role_arn"],
+            "RoleSessionName": name,
+            "DurationSeconds": int(life.total_seconds()),
+            **narrowing,
+        }
+        operation, keys = "assume_role", Keys()
+        if config.get("method") == "federation":
+            operation = "assume_role_with_web_identity"
+            asked["WebIdentityToken"] = await identity_token(
+                self._deps, config["target_id"], AUDIENCE
+            )
+        else:
+            keys = await self._keys(secret, config)
+        said = await aws_api.call(keys, config, "sts", operation, **asked)
+        user = Answer("AWS", said["AssumedRoleUser"])
+        return _Session(Answer("AWS", said["Credentials"]), user["AssumedRoleId"], user["Arn"])
+
+    async def _keys(self, secret: Secret, config: Config) -> Keys:
+        """The target's own credentials: the stored ones, or the `aws` CLI's of this machine."""
+        if "account" in config:
+            return await aws_api.profile_keys(self._deps.local(), config["account"])
+        return Keys(secret["access_key_id"], secret["secret_access_key"])
+
+    async def _revoker(self, secret: Secret, config: Config) -> Keys:
+        """Who may change the role's policy."""
+        if "revoke_role_arn" not in config:
+            return await self._keys(secret, config)
+        other = {**config, "role_arn": config["revoke_role_arn"]}
+        session = await self._role(secret, other, "styx-revoke", SHORTEST, {})
+        return _keys(session.credentials)
+
+    async def _ended_sessions(self, keys: Keys, config: Config, role: str) -> list[dict[str, Any]]:
         """The denials still needed: those of sessions that would still be alive."""
         try:
-            said = await self._call(
-                "iam", secret, config, "get_role_policy", RoleName=role, PolicyName=POLICY_NAME
+            said = await aws_api.call(
+                keys, config, "iam", "get_role_policy", RoleName=role, PolicyName=POLICY_NAME
             )
         except ProviderFailed as error:
             if "NoSuchEntity" in error.detail:
@@ -179,8 +235,7 @@ class AwsAdapter:
             raise
         document = said["PolicyDocument"]
         read = json.loads(document) if isinstance(document, str) else document
-        now = int(self._deps.now().timestamp())
-        return [s for s in read["Statement"] if int(s["Sid"].removeprefix("Until")[:10]) > now]
+        return still_needed(read["Statement"], self._deps.now())
 
     def _life(self, until: datetime | None) -> timedelta:
         """As long as the grant, within STS's own limits for a role's session."""
@@ -188,97 +243,53 @@ class AwsAdapter:
             return LONGEST
         return min(LONGEST, max(SHORTEST, until - self._deps.now()))
 
-    async def _call(
-        self, service: str, secret: Secret, config: Config, operation: str, **arguments: Any
-    ) -> dict[str, Any]:
-        """One AWS call, in a thread. Raises `LoginExpired` or `ProviderFailed`, in our words."""
-        return await asyncio.to_thread(_call, service, secret, config, operation, arguments)
+    def _handed_on(self, keys: Keys, config: Config, want: Want) -> Minted:
+        """A profile's session as it is: STS lets one neither federate nor narrow itself."""
+        latest = self._deps.now() + LONGEST
+        return Minted(
+            secret={"env": _environment(keys, config)},
+            expires_at=latest if want.until is None else min(want.until, latest),
+            scoped=False,
+            revocable="none",
+            handle={},
+        )
 
 
-class _Answer(dict[str, Any]):
-    """What AWS answered; a part that should be there and isn't is the provider's failure."""
-
-    def __missing__(self, key: str) -> Any:
-        raise ProviderFailed(f"AWS answered without {key}, so nothing was issued")
-
-
-def _denial(handle: Mapping[str, str]) -> dict[str, Any]:
-    until = int(datetime.fromisoformat(handle["expires_at"]).timestamp()) + 60
-    name = handle["user_id"].rpartition("_")[2]
-    return {
-        "Sid": f"Until{until:010d}{name}",
-        "Effect": "Deny",
-        "Action": "*",
-        "Resource": "*",
-        "Condition": {"StringEquals": {"aws:userid": handle["user_id"]}},
-    }
+async def _federated(
+    keys: Keys, config: Config, name: str, life: timedelta, narrowing: Mapping[str, Any]
+) -> _Session:
+    """A session of the key's own user. Without any policy it may do nothing at all."""
+    said = await aws_api.call(
+        keys, config, "sts", "get_federation_token",
+        Name=name[:32],
+        DurationSeconds=int(life.total_seconds()),
+        **(narrowing or {"Policy": document(["*"])}),
+    )  # fmt: skip
+    user = Answer("AWS", said["FederatedUser"])
+    return _Session(Answer("AWS", said["Credentials"]), user["FederatedUserId"], user["Arn"])
 
 
-def _environment(credentials: Mapping[str, Any], config: Config) -> dict[str, str]:
+def _deniable(config: Config) -> bool:
+    return "role_arn" in config and (
+        config.get("deny_policy") == "yes" or "revoke_role_arn" in config
+    )
+
+
+def _keys(credentials: Answer) -> Keys:
+    return Keys(
+        credentials["AccessKeyId"], credentials["SecretAccessKey"], credentials["SessionToken"]
+    )
+
+
+def _environment(keys: Keys, config: Config) -> dict[str, str]:
     env = {
-        "AWS_ACCESS_KEY_ID": credentials["AccessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": credentials["SecretAccessKey"],
-        "AWS_SESSION_TOKEN": credentials["SessionToken"],
+        "AWS_ACCESS_KEY_ID": keys.id,
+        "AWS_SECRET_ACCESS_KEY": keys.secret,
+        "AWS_SESSION_TOKEN": keys.token,
         "AWS_REGION": config["region"],
         "AWS_DEFAULT_REGION": config["region"],
     }
     return env | ({"AWS_ENDPOINT_URL": config["endpoint"]} if "endpoint" in config else {})
-
-
-def _call(
-    service: str, secret: Secret, config: Config, operation: str, arguments: dict[str, Any]
-) -> dict[str, Any]:
-    from botocore.exceptions import BotoCoreError, ClientError
-    from botocore.parsers import ResponseParserError
-
-    try:
-        client = _client(
-            service,
-            secret["access_key_id"],
-            secret["secret_access_key"],
-            config["region"],
-            config.get("endpoint"),
-        )
-        return _Answer(getattr(client, operation)(**arguments))
-    except ClientError as error:
-        code = str(error.response.get("Error", {}).get("Code", "unknown"))
-        if code in REFUSED:
-            raise LoginExpired(f"AWS refuses this target's credential ({code})") from None
-        raise ProviderFailed(f"AWS answered {operation} with {code}") from None
-    except (BotoCoreError, ResponseParserError, LookupError, TypeError, ValueError) as error:
-        # The latter four are what botocore raises at a reply that isn't AWS's.
-        raise ProviderFailed(f"AWS did not answer ({type(error).__name__})") from None
-
-
-def _client(service: str, key: str, secret: str, region: str, endpoint: str | None) -> Any:
-    """A client with these credentials and nothing from this process's surroundings."""
-    from botocore.config import Config as BotoConfig
-
-    return _session().create_client(
-        service,
-        aws_access_key_id=key,
-        aws_secret_access_key=secret,
-        region_name=region,
-        endpoint_url=endpoint,
-        config=BotoConfig(
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            retries={"total_max_attempts": 1},
-            proxies={},
-        ),
-    )
-
-
-@cache
-def _session() -> Any:
-    """botocore's loader and resolver, once: they are what makes a client slow to build."""
-    from botocore.session import Session
-
-    made = Session()
-    # Neither the environment nor files of whoever started us may choose an identity.
-    made.set_config_variable("config_file", "/dev/null")
-    made.set_config_variable("credentials_file", "/dev/null")
-    return made
 
 
 def adapter(deps: Deps) -> AwsAdapter:

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from botocore.config import Config as BotoConfig
-from botocore.exceptions import ClientError
-from botocore.session import Session
+from aws_calls import OBJECT, SESSION, call
 from conformance import Case, Conformance, now
+from styx_adapters import aws_api
 from styx_adapters.adapter import Deps, Want
 from styx_adapters.providers import aws
 from styx_cli.demo.place import aws_account
@@ -22,7 +21,6 @@ from styx_core.scope import Scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-SESSION = Session()
 WRONG = "AKIAFIXTUREFIXTURE00"
 
 
@@ -45,7 +43,7 @@ async def case(
     account: dict[str, str], silent: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Case]:
     """A role whose sessions can be ended."""
-    monkeypatch.setattr(aws, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(aws_api, "READ_SECONDS", 0.3)
     yield made_case(account, silent)
 
 
@@ -87,25 +85,6 @@ async def session(case: Case, want: Want) -> tuple[dict[str, str], Mapping[str, 
     return minted.secret["env"], minted.handle
 
 
-def call(env: Mapping[str, str], service: str, operation: str, **arguments: Any) -> str:
-    """What AWS answers to one call with this environment: `ok`, or its error's code."""
-    client = SESSION.create_client(
-        service,
-        aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
-        aws_session_token=env["AWS_SESSION_TOKEN"],
-        region_name=env["AWS_REGION"],
-        endpoint_url=env["AWS_ENDPOINT_URL"],
-        config=BotoConfig(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
-    )
-    try:
-        getattr(client, operation)(**arguments)
-    except ClientError as error:
-        return str(error.response["Error"]["Code"])
-    return "ok"
-
-
-OBJECT = {"Bucket": "releases", "Key": "app-1.0.tgz"}
 READS_AND_WRITES = [
     ("s3", "list_objects_v2", {"Bucket": "releases"}, "put_object", {**OBJECT, "Body": b"x"}),
     ("s3", "get_object", OBJECT, "delete_object", OBJECT),
@@ -227,13 +206,13 @@ async def test_a_federated_session_never_goes_without_a_policy(
     case: Case, scope: Scope, policy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: dict[str, Any] = {}
-    real = aws._call
+    real = aws_api._call
 
     def seen(*words: Any) -> Any:
         asked.update(words[4])
         return real(*words)
 
-    monkeypatch.setattr(aws, "_call", seen)
+    monkeypatch.setattr(aws_api, "_call", seen)
     config = {key: case.config[key] for key in ("region", "endpoint")}
     await case.adapter.issue(case.secret, config, wanted(scope, surface=None))
     assert policy in asked["Policy"] if policy else asked["PolicyArns"]
