@@ -74,6 +74,37 @@ def connect(
 
 
 @app.command()
+def check(
+    name: Annotated[str | None, typer.Argument(help="one target; default: all")] = None,
+    json: Json = False,
+) -> None:
+    """Try targets' own logins with their providers now; an expired one is marked."""
+    with plain_errors():
+        client = Client.from_environ(os.environ)
+        known = client.call("GET", "/v1/targets")
+        chosen = [t for t in known if name in (None, t["name"], t["id"])]
+        if name is not None and not chosen:
+            raise Failure(f"no target {name!r}; `styx targets` shows them", Exit.USAGE)
+        found = [{**t, **client.call("POST", f"/v1/targets/{t['id']}/check")} for t in chosen]
+        if json:
+            show.as_json(found)
+        else:
+            rows = ([t["name"], t["provider"], health(t), t["detail"]] for t in found)
+            show.table(("name", "provider", "login", "detail"), rows, "No target yet.")
+        if any(t["expired"] for t in found):
+            raise typer.Exit(Exit.CONFIG)
+        if not all(t["ok"] for t in found):
+            raise typer.Exit(Exit.UNAVAILABLE)
+
+
+def health(answer: Mapping[str, Any]) -> str:
+    """What a check found, in a word or two."""
+    if answer["ok"]:
+        return "works"
+    return "expired: reconnect" if answer["expired"] else "no answer now"
+
+
+@app.command()
 def prepare(provider: str) -> None:
     """What to set up at the other end before `connect`: for ssh, the CA that a host must trust."""
     with plain_errors():

@@ -6,13 +6,13 @@ from styx_core.contract.adapters import (
     CheckHealth,
     Connect,
     Connection,
-    HealthAnswer,
     Issue,
     Issued,
     Revoked,
     RevokeLease,
 )
 from styx_core.contract.grants import Sealed
+from styx_core.contract.values import HealthAnswer
 from styx_core.errors import Invalid, LoginExpired, ProviderFailed, StyxError, Unavailable
 from styx_core.seal import OpeningKey, WontOpen, connect_info, seal, use_info
 from styx_core.vault import Vault, VaultError

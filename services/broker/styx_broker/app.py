@@ -13,7 +13,14 @@ from styx_core.service import Context, Running, Service
 from styx_core.telemetry import OUTBOX as OUTBOX_ROWS
 from styx_core.waiting import Waiting
 
-from styx_broker import handlers, problems, routes_exec, routes_people, routes_tasks
+from styx_broker import (
+    handlers,
+    problems,
+    routes_exec,
+    routes_identity,
+    routes_people,
+    routes_tasks,
+)
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
 from styx_broker.models import METADATA, OUTBOX
@@ -26,7 +33,7 @@ def build(deps: Deps) -> FastAPI:
         title="Styx broker", version="0.1.0", openapi_url="/v1/openapi.json", docs_url=None
     )
     app.state.deps = deps
-    for module in (routes_exec, routes_tasks, routes_people):
+    for module in (routes_exec, routes_tasks, routes_people, routes_identity):
         app.include_router(module.router)
     problems.install(app)
     return app

@@ -10,6 +10,7 @@ from styx_core.contract.adapters import Connect
 from styx_core.contract.broker import AdminClaimed
 from styx_core.contract.grants import (
     Access,
+    CheckTarget,
     Choice,
     Decide,
     EnrolApprover,
@@ -21,7 +22,16 @@ from styx_core.contract.grants import (
     RevokeGrant,
     SaveTarget,
 )
-from styx_core.contract.values import Duration, Env, GrantView, Id, Line, Name, TargetView
+from styx_core.contract.values import (
+    Duration,
+    Env,
+    GrantView,
+    HealthAnswer,
+    Id,
+    Line,
+    Name,
+    TargetView,
+)
 from styx_core.errors import Forbidden
 from styx_core.ids import new_id
 from styx_core.scope import Scope
@@ -150,6 +160,12 @@ async def connect(body: NewTarget, deps: TheDeps, person: ThePerson) -> TargetVi
             signature=body.signature,
         )
     )
+
+
+@router.post("/v1/targets/{target_id}/check")
+async def check_target(target_id: Id, deps: TheDeps, _caller: TheCaller) -> HealthAnswer:
+    """Try a target's own login with its provider now."""
+    return await deps.bus.request(CheckTarget(target_id=target_id))
 
 
 @router.get("/v1/catalog")

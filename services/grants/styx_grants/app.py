@@ -14,6 +14,7 @@ from styx_grants import handlers, handlers_people
 from styx_grants.deps import Deps, SteadyClock
 from styx_grants.ending import Sweeper
 from styx_grants.models import METADATA, OUTBOX
+from styx_grants.refreshing import Refresher
 
 
 @asynccontextmanager
@@ -26,12 +27,14 @@ async def open_grants(context: Context) -> AsyncIterator[Running]:
     await catalog.start()
     deps = Deps(context.bus, db, outbox, catalog, SteadyClock(context.now))
     outbox.start(db, context.bus)
-    sweeper = Sweeper(deps)
-    sweeper.start()
+    watches = (Sweeper(deps), Refresher(deps))
+    for watch in watches:
+        watch.start()
     try:
         yield Running(handlers=handlers_of("grants", deps, handlers, handlers_people))
     finally:
-        await sweeper.stop()
+        for watch in watches:
+            await watch.stop()
         await catalog.stop()
         await outbox.stop()
         await db.close()

@@ -1,13 +1,10 @@
 """How grants end: by time, with their task, when their one command has run, or by a person."""
 
-import asyncio
-import contextlib
 from datetime import datetime
+from typing import ClassVar
 
-import structlog
 from sqlalchemy import Connection, select
 from styx_core.contract.grants_events import GrantEnded
-from styx_core.errors import StyxError
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
 
@@ -16,10 +13,8 @@ from styx_grants.deadlines import Duration, due
 from styx_grants.deps import Deps
 from styx_grants.issuing import end_leases
 from styx_grants.machine import State, Step, apply
+from styx_grants.watching import Watch
 
-log = structlog.get_logger()
-
-SWEEP_SECONDS = 0.5
 WHY = {
     Step.TIME_OUT: "nobody decided within a day",
     Step.EXPIRE: "its time was over",
@@ -80,31 +75,10 @@ def sweep(c: Connection, deps: Deps, now: datetime) -> int:
     return taken
 
 
-class Sweeper:
+class Sweeper(Watch):
     """Watches the clock: what is over ends, and its leases with it."""
 
-    def __init__(self, deps: Deps) -> None:
-        self._deps = deps
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Begin; what ended while nobody watched goes first."""
-        self._task = asyncio.create_task(self._run())
-
-    async def stop(self) -> None:
-        """Stop watching."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self.once()
-            except StyxError as error:
-                log.warning("could not sweep", reason=error.detail)
-            await asyncio.sleep(SWEEP_SECONDS)
+    seconds: ClassVar[float] = 0.5
 
     async def once(self) -> None:
         """One look: a read finds whether anything is due, so that an idle hour writes nothing."""

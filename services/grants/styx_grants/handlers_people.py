@@ -6,6 +6,7 @@ from sqlalchemy import Connection, delete, func, select
 from styx_core.contract.base import Done
 from styx_core.contract.grants import (
     Access,
+    CheckTarget,
     Decide,
     EnrolApprover,
     GrantList,
@@ -19,8 +20,8 @@ from styx_core.contract.grants import (
     TargetList,
 )
 from styx_core.contract.grants_events import ApproverEnrolled, PolicyChanged, TargetSaved
-from styx_core.contract.values import TargetView
-from styx_core.errors import AlreadyDecided, Forbidden, Invalid
+from styx_core.contract.values import HealthAnswer, TargetView
+from styx_core.errors import AlreadyDecided, Forbidden, Invalid, UnknownTarget
 from styx_core.ids import new_id
 from styx_core.signing import policy_payload, target_payload
 
@@ -31,6 +32,7 @@ from styx_grants.ending import end
 from styx_grants.issuing import end_leases
 from styx_grants.machine import State, Step
 from styx_grants.policy_lint import dead_rules
+from styx_grants.refreshing import check
 from styx_grants.requesting import access, policy_text
 
 REVOKE = {State.PENDING: Step.CANCEL, State.ACTIVE: Step.REVOKE}
@@ -89,6 +91,15 @@ async def list_targets(command: ListTargets, deps: Deps) -> TargetList:
         )
 
     return await deps.db.read(look)
+
+
+async def check_target(command: CheckTarget, deps: Deps) -> HealthAnswer:
+    """Try a target's own login, and mark what became of it."""
+    query = select(repo.TARGET).where(repo.TARGET.c.id == command.target_id)
+    target = await deps.db.read(lambda c: c.execute(query).one_or_none())
+    if target is None:
+        raise UnknownTarget(f"no target {command.target_id}; `styx targets` shows them")
+    return await check(deps, target)
 
 
 async def save_target(command: SaveTarget, deps: Deps) -> TargetView:

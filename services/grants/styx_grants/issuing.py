@@ -15,7 +15,7 @@ from styx_core.contract.adapters import Issue, Issued, RevokeLease
 from styx_core.contract.grants import Authorized
 from styx_core.contract.grants_events import CredentialIssued, CredentialRevoked, GrantUsed
 from styx_core.db import by
-from styx_core.errors import GrantOver, NotConnected, StyxError
+from styx_core.errors import GrantOver, LoginExpired, NotConnected, StyxError
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
 
@@ -23,6 +23,7 @@ from styx_grants import repository as repo
 from styx_grants.deadlines import Duration, due, ends_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State
+from styx_grants.refreshing import mark
 from styx_grants.requesting import access
 
 
@@ -44,29 +45,37 @@ async def issue(deps: Deps, target: repo.Record, grant: repo.Record, call: Call)
     """A credential for one use of a live grant. Raises `GrantOver`, `Unrecorded`, and adapters'."""
     if target.expired:
         raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
-    once = grant.duration == Duration.ONCE
-    issued = await deps.bus.request(
-        Issue(
-            lease_id=new_id("lse"),
-            grant_id=grant.id,
-            exec_id=call.exec_id,
-            provider=target.provider,
-            credential_ref=target.credential_ref,
-            config=target.config,
-            scopes=tuple(Scope(s) for s in grant.scopes),
-            surface=call.surface,
-            operation=call.operation,
-            once=once,
-            command=call.command if call.exact else (),
-            expires_at=ends_at(repo.times(grant)),
-            edge_key=call.edge_key,
-            public_key=call.public_key,
-        )
-    )
+    issued = await _minted(deps, target, grant, call)
     try:
         return await _recorded(deps, target, grant, call, issued)
     except StyxError:
         await _take_back(deps, target, grant, issued)
+        raise
+
+
+async def _minted(deps: Deps, target: repo.Record, grant: repo.Record, call: Call) -> Issued:
+    """What adapters mint for this; a login that its provider refuses is marked at once."""
+    once = grant.duration == Duration.ONCE
+    command = Issue(
+        lease_id=new_id("lse"),
+        grant_id=grant.id,
+        exec_id=call.exec_id,
+        provider=target.provider,
+        credential_ref=target.credential_ref,
+        config=target.config,
+        scopes=tuple(Scope(s) for s in grant.scopes),
+        surface=call.surface,
+        operation=call.operation,
+        once=once,
+        command=call.command if call.exact else (),
+        expires_at=ends_at(repo.times(grant)),
+        edge_key=call.edge_key,
+        public_key=call.public_key,
+    )
+    try:
+        return await deps.bus.request(command)
+    except LoginExpired as refused:
+        await mark(deps, target, expired=True, detail=refused.detail)
         raise
 
 

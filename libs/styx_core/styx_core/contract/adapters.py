@@ -6,7 +6,7 @@ from pydantic import AwareDatetime
 
 from styx_core.contract.base import Command, Message
 from styx_core.contract.grants import Sealed
-from styx_core.contract.values import Id, Line, Name, Revocable, Words
+from styx_core.contract.values import HealthAnswer, Id, Line, Name, Revocable, Words
 from styx_core.scope import Scope
 
 
@@ -71,14 +71,6 @@ class RevokeLease(Command[Revoked], owner="adapters", by=("grants",), deadline=6
     credential_ref: Line
     config: dict[str, str]
     handle: dict[str, str]
-
-
-class HealthAnswer(Message):
-    """Whether the target's own credential still works; `expired` only for a real refusal."""
-
-    ok: bool
-    expired: bool
-    detail: str
 
 
 class CheckHealth(Command[HealthAnswer], owner="adapters", by=("grants",), deadline=20.0):

@@ -9,6 +9,7 @@ from styx_core.contract.values import (
     Duration,
     Env,
     GrantView,
+    HealthAnswer,
     Id,
     Line,
     Name,
@@ -182,6 +183,12 @@ class ListTargets(Command[TargetList], owner="grants", by=EDGES):
 
     project_id: Id | None = None
     task_id: Id | None = None
+
+
+class CheckTarget(Command[HealthAnswer], owner="grants", by=("broker",), deadline=22.0):
+    """Try a target's own login now."""
+
+    target_id: Id
 
 
 class SaveTarget(Command[TargetView], owner="grants", by=("broker",)):

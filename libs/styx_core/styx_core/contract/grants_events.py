@@ -82,6 +82,13 @@ class TargetSaved(Event, owner="grants"):
     label: str
 
 
+class TargetHealthChanged(Event, owner="grants"):
+    """A target's login was refused by its provider, or works again."""
+
+    expired: bool
+    detail: str
+
+
 class PolicyChanged(Event, owner="grants"):
     """A project's rules were replaced."""
 

@@ -63,3 +63,11 @@ class TargetView(Message):
     config: dict[str, str]
     lock_state: Literal["unconnected", "expired", "persistent", "open", "locked"]
     scopes: tuple[Scope, ...] = ()
+
+
+class HealthAnswer(Message):
+    """Whether the target's own credential still works; `expired` only for a real refusal."""
+
+    ok: bool
+    expired: bool
+    detail: str
