@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "targets": "What agents may reach, and new targets.",
     "policy": "A project's rules.",
     "audit": "The log: search, export, verify.",
+    "provider": "Write the two files of a provider of your own.",
     "completion": "Complete `styx` in your shell.",
     "classify": "What a command would need, with no stack running.",
 }

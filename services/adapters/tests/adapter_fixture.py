@@ -1,27 +1,21 @@
-"""A Vault in memory, a made-up provider as one file, and a stub of an adapter."""
+"""A made-up provider as one file, and a stub of an adapter."""
 
 import asyncio
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from styx_adapters.adapter import Config, Connected, Ended, Installed, Minted, Secret, Want
 from styx_adapters.handlers import State
 from styx_adapters.leases import Leases
+from styx_adapters.testing import MemoryVault
 from styx_core.contract.adapters import Issue
 from styx_core.ids import new_id
 from styx_core.provider import Field, Method, Provider
 from styx_core.scope import Scope
 from styx_core.seal import OpeningKey
 from styx_core.tool import Tool
-from styx_core.vault import NoSuchSecret, VaultError
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -58,57 +52,6 @@ def adapter(deps):
     return object()
 '''
 """`ACME.format(name="acme", label="ACME")` is a module of a provider."""
-
-
-@dataclass
-class MemoryVault:
-    """Vault's KV mount; `trouble` is raised instead of an answer."""
-
-    held: dict[str, dict[str, Any]] = field(default_factory=dict)
-    trouble: VaultError | None = None
-    ca: str = "ssh-ed25519 FIXTURE-ca"
-    keys: dict[str, RSAPrivateKey] = field(default_factory=dict)
-
-    async def read(self, path: str) -> dict[str, Any]:
-        """What is there."""
-        self._check()
-        if path not in self.held:
-            raise NoSuchSecret(f"nothing in Vault for read {path}")
-        return self.held[path]
-
-    async def write(self, path: str, secret: Mapping[str, Any]) -> None:
-        """Put it there."""
-        self._check()
-        self.held[path] = dict(secret)
-
-    async def ssh_ca_public_key(self) -> str:
-        """A line for sshd."""
-        self._check()
-        return self.ca
-
-    async def get(self, path: str) -> Any:
-        """A transit key's public half."""
-        self._check()
-        if path not in self.keys:
-            raise NoSuchSecret(f"nothing in Vault for read {path}")
-        public = self.keys[path].public_key()
-        pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-        return {"latest_version": 1, "keys": {"1": {"public_key": pem}}}
-
-    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Make a transit key, or sign with it."""
-        self._check()
-        signing = path.replace("/sign/", "/keys/")
-        if path == signing:
-            self.keys[path] = rsa.generate_private_key(65537, 2048)
-            return None
-        data = base64.b64decode(body["input"])
-        made = self.keys[signing].sign(data, PKCS1v15(), SHA256())
-        return {"data": {"signature": "vault:v1:" + base64.b64encode(made).decode()}}
-
-    def _check(self) -> None:
-        if self.trouble is not None:
-            raise self.trouble
 
 
 STUB = Provider(

@@ -3,5 +3,9 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "providers")]
+
+pytest.register_assert_rewrite("styx_adapters.conformance")

@@ -36,13 +36,15 @@ def deps() -> Deps:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A further folder of providers, with `acme.py` in it."""
+    install(deps())
+    before = set(sys.modules)
     place = tmp_path / "dropped"
     place.mkdir()
     (place / "acme.py").write_text(ACME.format(name="acme", label="ACME"))
     monkeypatch.setattr(providers, "__path__", [*providers.__path__, str(place)])
     yield place
-    for name in [m for m in sys.modules if m.startswith(f"{providers.__name__}.")]:
-        if name.rpartition(".")[2] not in ("aws", "ssh"):
+    for name in set(sys.modules) - before:
+        if name.startswith(f"{providers.__name__}."):
             del sys.modules[name]
 
 
