@@ -74,7 +74,12 @@ async def signed_in(caller: Annotated[Caller, Depends(anyone)]) -> Caller:
     return caller
 
 
-TheDeps = Annotated[Deps, Depends(deps_of)]
+async def the_deps(request: Request) -> Deps:
+    """The service's edges; async, for a plain function would cost each call a thread's turn."""
+    return deps_of(request)
+
+
+TheDeps = Annotated[Deps, Depends(the_deps)]
 TheAgent = Annotated[Agent, Depends(agent)]
 TheCaller = Annotated[Caller, Depends(anyone)]
 ThePerson = Annotated[Caller, Depends(signed_in)]
