@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 import pytest_asyncio
-from stack_fixture import Agent, Living, an_agent, finished, living, surroundings
+from stack_fixture import Agent, Living, an_agent, finished, living, surroundings, until
 from styx_cli.testing_ssh import SshHost
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
@@ -240,3 +241,17 @@ async def test_a_once_certificate_runs_no_other_command(
         ssh, *rest = host.command(*words)
         done = await finished(ssh, *options, *rest, env=surroundings(here.data))
         assert done.out == "granted\n", "sshd runs what the certificate says, whatever is asked"
+
+
+async def test_a_tool_called_past_its_shim_is_noticed_and_gets_nothing(
+    here: Living, agent: Agent
+) -> None:
+    real = Path(sys.executable).parent / "aws"
+    done = await agent.run(str(real), "s3", "ls", target="staging")
+    assert done.code != 0, "it holds no credential"
+
+    async def noticed() -> bool:
+        log = await here.styx("audit", "log", "--json", owner=True)
+        return "tool_bypassed" in log.out and '"aws"' in log.out
+
+    await until(noticed)

@@ -10,14 +10,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from styx_cli import child
-from styx_cli.client import Client, plain_errors
+from styx_cli.bypass import Lookout, real_paths
+from styx_cli.client import Address, Client, plain_errors
 from styx_cli.exits import Exit
 from styx_cli.failure import Failure
 from styx_cli.keyring_agent import Keyring
@@ -78,8 +79,20 @@ def run_agent(command: list[str], task: Task, folder: Path) -> int:
         )
     except OSError as wrong:
         raise Failure(f"{tool} can't be started: {wrong.strerror}.", Exit.NOT_EXECUTABLE) from None
-    with keyring.in_background():
+    real = real_paths(task.tools, env["PATH"], str(shims))
+    with keyring.in_background(), Lookout(pid, real, str(shims), notice(task)).watching():
         return child.wait(pid)
+
+
+def notice(task: Task) -> Callable[[str], None]:
+    """Puts a tool that ran past its shim on the task's record."""
+    client = Client(Address(task.url), task.token)
+
+    def tell(tool: str) -> None:
+        with contextlib.suppress(Failure):
+            client.call("POST", "/v1/bypasses", {"tool": tool})
+
+    return tell
 
 
 @contextlib.contextmanager

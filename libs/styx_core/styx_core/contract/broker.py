@@ -63,3 +63,9 @@ class CallRefused(Event, owner="broker"):
 
     code: str
     why: str
+
+
+class ToolBypassed(Event, owner="broker"):
+    """A task's agent ran a wrapped tool by its full path: no credential of Styx's was in it."""
+
+    tool: str
