@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "revoke": "End a grant now.",
     "projects": "The projects, and new ones.",
     "targets": "What agents may reach, and new targets.",
+    "deploys": "How this repository could be deployed; runs nothing.",
     "policy": "A project's rules.",
     "audit": "The log: search, export, verify.",
     "provider": "Write the two files of a provider of your own.",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
+from styx_core.deploys import Deploy
 from styx_core.scope import Scope
 from styx_core.secret_shape import SecretShape
 from styx_core.tool import Tool
@@ -38,6 +39,8 @@ class Method:
     fields: tuple[Field, ...]
     local: bool = False
     """Reads a CLI's own login on the machine where adapters run, so offered only there."""
+    narrows: tuple[Scope, ...] | None = None
+    """What credentials of targets connected so are narrowed to, if not as the provider says."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Provider:
     """Further variables that would lead the tool to another credential or another place."""
     quiet: Mapping[str, str] = field(default_factory=dict)
     shapes: tuple[SecretShape, ...] = ()
+    deploys: tuple[Deploy, ...] = ()
+    """Its obvious ways to deploy, and the file in a repository that hints at each."""
     host_in_argv: bool = False
     """The call itself names the target (`ssh host …`), by the target's name or its host."""
 
@@ -72,8 +77,13 @@ class Provider:
         kept = tuple(m for m in self.methods if local_machine or not m.local)
         return replace(self, methods=kept)
 
-    def narrowable(self, scopes: frozenset[Scope], surface: str | None) -> bool:
-        """Whether a credential for this can be made to do no more than it."""
+    def narrowable(
+        self, scopes: frozenset[Scope], surface: str | None, method: str | None = None
+    ) -> bool:
+        """Whether a credential for this, at a target connected so, can do no more than it."""
+        way = self.method(method) if method is not None else None
+        if way is not None and way.narrows is not None:
+            return scopes <= {*way.narrows}
         return scopes <= {*self.narrows, *(self.narrows_known if surface else ())}
 
     def stripped(self) -> tuple[str, ...]:
@@ -94,10 +104,7 @@ class Provider:
             id=raw["id"],
             label=raw["label"],
             tools=tuple(tools[name] for name in raw["tools"]),
-            methods=tuple(
-                Method(m["name"], m["label"], tuple(Field(**f) for f in m["fields"]), m["local"])
-                for m in raw["methods"]
-            ),
+            methods=tuple(_method(m) for m in raw["methods"]),
             scopes=tuple(Scope(s) for s in raw["scopes"]),
             kind=raw["kind"],
             narrows=tuple(Scope(s) for s in raw["narrows"]),
@@ -108,8 +115,15 @@ class Provider:
             shapes=tuple(
                 SecretShape(**{**s, "prefixes": tuple(s["prefixes"])}) for s in raw["shapes"]
             ),
+            deploys=tuple(Deploy(tuple(d["command"]), d["file"]) for d in raw["deploys"]),
             host_in_argv=raw["host_in_argv"],
         )
+
+
+def _method(raw: dict[str, Any]) -> Method:
+    fields = tuple(Field(**each) for each in raw["fields"])
+    narrows = None if raw["narrows"] is None else tuple(Scope(s) for s in raw["narrows"])
+    return Method(raw["name"], raw["label"], fields, raw["local"], narrows)
 
 
 def _without_tools(items: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -55,13 +55,16 @@ async def connect(command: Connect, state: State) -> Connection:
     config, secret = checked(
         found.provider, command.method, command.config, secret, state.local_machine
     )
-    connected = await found.adapter.connect(command.method, command.target_id, config, secret)
     ref = credential_ref(command.provider, command.target_id)
+    named = {"method": command.method}
     try:
-        await state.vault.write(ref, {**connected.secret, "method": command.method})
+        connected = await found.adapter.connect(command.method, command.target_id, config, secret)
+        await state.vault.write(ref, {**connected.secret, **named})
     except VaultError as error:
         raise plain(error) from error
-    return Connection(credential_ref=ref, config=connected.config, label=connected.label)
+    return Connection(
+        credential_ref=ref, config={**connected.config, **named}, label=connected.label
+    )
 
 
 async def issue(command: Issue, state: State) -> Issued:

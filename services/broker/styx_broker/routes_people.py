@@ -65,7 +65,7 @@ class NewTarget(Body):
     """A target to connect; `box` holds its secret, sealed to the adapters' key."""
 
     id: Id
-    project: str
+    project: Name
     name: Name
     provider: Name
     env: Env
@@ -96,7 +96,7 @@ States = Annotated[list[str] | None, Query()]
 
 @router.get("/v1/grants")
 async def grants(
-    deps: TheDeps, _caller: TheCaller, state: States = None, project: str | None = None
+    deps: TheDeps, _caller: TheCaller, state: States = None, project: Name | None = None
 ) -> list[GrantView]:
     """Grants, newest first; `state` may be given more than once."""
     found = await deps.db.read(lambda c: repo.project(c, project)) if project else None
@@ -125,7 +125,7 @@ async def revoke(grant_id: Id, body: Revocation, deps: TheDeps, caller: TheCalle
 
 @router.get("/v1/targets")
 async def targets(
-    deps: TheDeps, _caller: TheCaller, project: str | None = None
+    deps: TheDeps, _caller: TheCaller, project: Name | None = None
 ) -> list[TargetView]:
     """The targets of a project, or all."""
     found = await deps.db.read(lambda c: repo.project(c, project)) if project else None
@@ -180,6 +180,7 @@ async def catalog(deps: TheDeps, _caller: TheCaller) -> dict[str, object]:
                 "label": p.label,
                 "tools": [t.name for t in p.tools],
                 "scopes": list(p.scopes),
+                "deploys": [vars(d) for d in p.deploys],
                 "methods": {
                     m.name: {"label": m.label, "fields": [vars(f) for f in m.fields]}
                     for m in p.methods
@@ -191,14 +192,16 @@ async def catalog(deps: TheDeps, _caller: TheCaller) -> dict[str, object]:
 
 
 @router.get("/v1/projects/{project}/policy")
-async def read_policy(project: str, deps: TheDeps, _caller: TheCaller) -> PolicyText:
+async def read_policy(project: Name, deps: TheDeps, _caller: TheCaller) -> PolicyText:
     """A project's rules as TOML."""
     found = await deps.db.read(lambda c: repo.project(c, project))
     return await deps.bus.request(ReadPolicy(project_id=found.id))
 
 
 @router.put("/v1/projects/{project}/policy")
-async def put_policy(project: str, body: NewPolicy, deps: TheDeps, person: ThePerson) -> PolicyText:
+async def put_policy(
+    project: Name, body: NewPolicy, deps: TheDeps, person: ThePerson
+) -> PolicyText:
     """Replace a project's rules."""
     found = await deps.db.read(lambda c: repo.project(c, project))
     return await deps.bus.request(

@@ -13,7 +13,7 @@ from styx_core.telemetry import DECISIONS
 
 from styx_grants import policy_toml
 from styx_grants import repository as repo
-from styx_grants.deadlines import DEFAULT, Duration, expires_at
+from styx_grants.deadlines import DEFAULT, Duration, due, expires_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State, Step, apply
 from styx_grants.policy import Policy
@@ -68,7 +68,7 @@ def open_request(
     """The grant row of a new request, decided by policy or pending; an equal open one is reused."""
     decision = evaluate(c, deps, task, target, asked, now)
     if decision.effect is Effect.ASK:
-        waiting = _same_pending(c, task, target, asked)
+        waiting = _same_pending(c, task, target, asked, now)
         if waiting is not None:
             return waiting
     row = _insert(c, task, target, asked, decision, now)
@@ -77,7 +77,7 @@ def open_request(
 
 
 def _same_pending(
-    c: Connection, task: repo.Record, target: repo.Record, asked: Asked
+    c: Connection, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
 ) -> repo.Record | None:
     rows = c.execute(
         select(repo.GRANT).where(
@@ -87,7 +87,8 @@ def _same_pending(
         )
     )
     wanted = (set(asked.scopes), list(asked.command), asked.digest)
-    return next((r for r in rows if (set(r.scopes), r.command, r.command_digest) == wanted), None)
+    same = (r for r in rows if (set(r.scopes), r.command, r.command_digest) == wanted)
+    return next((row for row in same if due(repo.times(row), now) is None), None)
 
 
 def evaluate(
@@ -95,6 +96,9 @@ def evaluate(
 ) -> Decision:
     """What the project's policy says about this now."""
     provider = deps.catalog.providers.get(target.provider)
+    narrowable = provider is not None and provider.narrowable(
+        asked.scopes, asked.surface, target.config.get("method")
+    )
     return compiled(policy_text(c, task.project_id)).evaluate(
         Request(
             project=task.project_id,
@@ -106,7 +110,7 @@ def evaluate(
             person=task.person,
             command=asked.command[1:],
             at=now,
-            narrowable=provider is not None and provider.narrowable(asked.scopes, asked.surface),
+            narrowable=narrowable,
         )
     )
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from styx_core.deploys import Deploy
 from styx_core.errors import ProviderFailed
 from styx_core.provider import Field, Method, Provider
 from styx_core.scope import Scope
@@ -98,8 +99,10 @@ PROVIDER = Provider(
         Method("key", "An IAM user's key, by federation token", (*_KEY, *_PLACE)),
         Method("cli-role", "A role, assumed with this machine's aws login",
                (_ROLE, _DENY, _PROFILE, *_PLACE), local=True),
-        Method("cli", "This machine's aws login", (_PROFILE, *_PLACE), local=True),
+        Method("cli", "This machine's aws login", (_PROFILE, *_PLACE), local=True, narrows=()),
     ),
+    deploys=(Deploy((*"aws cloudformation deploy --template-file".split(), "{name}",
+                     "--stack-name", "{folder}"), "template.y*ml"),),
 )  # fmt: skip
 
 
