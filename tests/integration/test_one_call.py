@@ -241,6 +241,18 @@ async def test_a_once_certificate_runs_no_other_command(
         ssh, *rest = host.command(*words)
         done = await finished(ssh, *options, *rest, env=surroundings(here.data))
         assert done.out == "granted\n", "sshd runs what the certificate says, whatever is asked"
+    assert not await revoked(here, certificate)
+    assert (await here.styx("revoke", request["id"], owner=True)).code == 0
+    assert await revoked(here, certificate), "what a host fetches says so at once"
+
+
+async def revoked(here: Living, certificate: Path) -> bool:
+    """Whether the list that Styx publishes for hosts names this certificate."""
+    async with httpx.AsyncClient(base_url=here.stack.url) as anyone:
+        krl = certificate.with_name("list.krl")
+        krl.write_bytes((await anyone.get("/ssh/krl")).content)
+    query = ("ssh-keygen", "-Q", "-f", str(krl), str(certificate))
+    return "REVOKED" in (await finished(*query, env=surroundings(here.data))).out
 
 
 async def test_a_tool_called_past_its_shim_is_noticed_and_gets_nothing(

@@ -110,13 +110,21 @@ def prepare(provider: str) -> None:
     with plain_errors():
         if provider != "ssh":
             raise Failure(f"{provider} needs nothing before `styx targets connect`.", Exit.USAGE)
-        public = Client.from_environ(os.environ).call("GET", "/v1/catalog")["public"]
+        client = Client.from_environ(os.environ)
+        public = client.call("GET", "/v1/catalog")["public"]
         target_id = new_id("tgt")
-        print("# On the host, in sshd_config:")
-        print("TrustedUserCAKeys /etc/ssh/styx_ca.pub")
-        print("AuthorizedPrincipalsFile /etc/ssh/principals/%u")
+        krl = "/etc/ssh/styx.krl"
+        print(
+            "# On the host, every minute (cron), and once before the rest: without this list sshd"
+        )
+        print("# would admit no key at all. With it a revoke is felt before a certificate's end.")
+        print(f"curl -fsS {client.address.url}/ssh/krl -o {krl}.new && mv {krl}.new {krl}")
         print(f"# /etc/ssh/styx_ca.pub\n{public['ssh_ca']}")
         print(f"# /etc/ssh/principals/<login name>\n{target_id}")
+        print("# sshd_config:")
+        print("TrustedUserCAKeys /etc/ssh/styx_ca.pub")
+        print("AuthorizedPrincipalsFile /etc/ssh/principals/%u")
+        print(f"RevokedKeys {krl}")
         print(f"# then: styx targets connect NAME --provider ssh --id {target_id} --env …")
 
 

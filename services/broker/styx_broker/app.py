@@ -18,11 +18,13 @@ from styx_broker import (
     problems,
     routes_exec,
     routes_identity,
+    routes_notices,
     routes_people,
     routes_tasks,
 )
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
+from styx_broker.exec_wire import MOST_BYTES
 from styx_broker.models import METADATA, OUTBOX
 from styx_broker.tokens import fingerprint, new_token
 
@@ -30,10 +32,14 @@ from styx_broker.tokens import fingerprint, new_token
 def build(deps: Deps) -> FastAPI:
     """The HTTP face."""
     app = FastAPI(
-        title="Styx broker", version="0.1.0", openapi_url="/v1/openapi.json", docs_url=None
+        title="Styx broker",
+        version="0.1.0",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        max_body_size=2 * MOST_BYTES,  # a call that is too long is told so; more is not read
     )
     app.state.deps = deps
-    for module in (routes_exec, routes_tasks, routes_people, routes_identity):
+    for module in (routes_exec, routes_tasks, routes_people, routes_identity, routes_notices):
         app.include_router(module.router)
     problems.install(app)
     return app
@@ -46,7 +52,7 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     outbox.lag = OUTBOX_ROWS.labels("broker").set
     db = Database(context.settings.database_url, METADATA, outbox.wake)
     catalog, waiting = Catalog(context.bus), Waiting("broker")
-    limits = RateLimit({"exec": context.settings.calls_per_minute, "claim": 10})
+    limits = RateLimit({"exec": context.settings.calls_per_minute, "claim": 10, "public": 600})
     await catalog.start()
     await waiting.start(context.bus)
     deps = Deps(context.bus, db, outbox, catalog, waiting, limits, context.settings, context.now)

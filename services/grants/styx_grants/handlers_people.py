@@ -1,7 +1,9 @@
 """The commands of people: decide, revoke, list, connect, rules, approvers."""
 
+import base64
 import hashlib
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import Connection, delete, func, select
 from styx_core.contract.base import Done
 from styx_core.contract.grants import (
@@ -11,10 +13,12 @@ from styx_core.contract.grants import (
     EnrolApprover,
     GrantList,
     ListGrants,
+    ListRevokedCertificates,
     ListTargets,
     PolicyText,
     PutPolicy,
     ReadPolicy,
+    RevokedCertificates,
     RevokeGrant,
     SaveTarget,
     TargetList,
@@ -102,6 +106,19 @@ async def check_target(command: CheckTarget, deps: Deps) -> HealthAnswer:
     return await check(deps, target)
 
 
+async def list_revoked_certificates(
+    command: ListRevokedCertificates, deps: Deps
+) -> RevokedCertificates:
+    """The certificates of ended leases that would still open their hosts."""
+    query = select(repo.LEASE.c.handle).where(
+        repo.LEASE.c.ended_at.is_not(None), repo.LEASE.c.expires_at > deps.now()
+    )
+    rows = await deps.db.read(lambda c: c.execute(query).scalars().all())
+    return RevokedCertificates(
+        key_ids=tuple(handle["key_id"] for handle in rows if "key_id" in handle)
+    )
+
+
 async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
     """Keep a connected target; its env is signed for, since it decides which laws bind it."""
     now = deps.now()
@@ -179,6 +196,10 @@ async def read_policy(command: ReadPolicy, deps: Deps) -> PolicyText:
 async def enrol_approver(command: EnrolApprover, deps: Deps) -> Done:
     """Take the first approver's key: trusted because there is none yet, and never again."""
     now = deps.now()
+    try:
+        Ed25519PublicKey.from_public_bytes(base64.b64decode(command.public_key, validate=True))
+    except ValueError:
+        raise Invalid("public_key: not an Ed25519 key in base64; nobody was enrolled") from None
 
     def save(c: Connection) -> None:
         if c.execute(select(func.count()).select_from(repo.APPROVER)).scalar_one():

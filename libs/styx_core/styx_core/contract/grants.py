@@ -191,6 +191,16 @@ class CheckTarget(Command[HealthAnswer], owner="grants", by=("broker",), deadlin
     target_id: Id
 
 
+class RevokedCertificates(Message):
+    """Key ids of SSH certificates that have been ended before their own time."""
+
+    key_ids: tuple[str, ...]
+
+
+class ListRevokedCertificates(Command[RevokedCertificates], owner="grants", by=("broker",)):
+    """What a host should no longer admit."""
+
+
 class SaveTarget(Command[TargetView], owner="grants", by=("broker",)):
     """Keep a target whose credential `adapters` has verified and stored."""
 
