@@ -33,13 +33,21 @@ EXIT_OF_STATUS = {
 
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
-    """The edge of a command: a `Failure` goes to stderr in plain words, its code to the shell."""
+    """The edge of a command: a `Failure` goes to stderr in plain words, its code to the shell.
+
+    So does a file that can't be read or written, under its name.
+    """
     try:
         yield
     except Failure as failure:
         for line in failure.text.splitlines():
             print(f"styx: {''.join(c if c.isprintable() else '?' for c in line)}", file=sys.stderr)
         raise SystemExit(failure.code) from None
+    except OSError as wrong:
+        if wrong.filename is None:
+            raise
+        print(f"styx: {wrong.filename}: {wrong.strerror}", file=sys.stderr)
+        raise SystemExit(Exit.USAGE) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,8 @@ def find_broker(environ: Mapping[str, str]) -> Address:
     path = data_folder(environ) / "run" / "stack.json"
     try:
         stack = json.loads(path.read_text())
-        return Address(url=str(stack["url"]), socket=stack.get("socket"))
+        socket = stack.get("socket")
+        return Address(url=str(stack["url"]), socket=None if socket is None else str(socket))
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as wrong:
@@ -88,12 +97,13 @@ class Client:
         import httpx  # slow to import: only a command that really calls pays for it
 
         self.address = address
-        self._http = httpx.Client(
-            base_url=address.url,
-            transport=httpx.HTTPTransport(uds=address.socket, retries=CONNECT_TRIES - 1),
-            timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
-            headers={"Authorization": f"Bearer {token}"} if token else {},
-        )
+        with self._reached():
+            self._http = httpx.Client(
+                base_url=address.url,
+                transport=httpx.HTTPTransport(uds=address.socket, retries=CONNECT_TRIES - 1),
+                timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
+                headers={"Authorization": f"Bearer {token}"} if token else {},
+            )
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "Client":
@@ -103,28 +113,38 @@ class Client:
 
     def call(self, method: str, path: str, body: object = None, **query: Any) -> Any:
         """One request; `body` goes as JSON, `query` as parameters. Raises `Failure`."""
+        query = {name: value for name, value in query.items() if value is not None}
+        with self._reached():
+            reply = self._http.request(method, path, json=body, params=query)
+        return self._read(reply.status_code, reply.content)
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
         import httpx
 
-        query = {name: value for name, value in query.items() if value is not None}
         try:
-            reply = self._http.request(method, path, json=body, params=query)
+            yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise Failure(
                 f"Styx can't be reached at {self.address.url} ({error}).\n"
                 "Start it with `styx up`, or look with `styx status`.",
                 Exit.UNAVAILABLE,
             ) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+            raise Failure(
+                f"{self.address.url!r} is no address: say http(s)://host:port. Check STYX_URL.",
+                Exit.CONFIG,
+            ) from None
+        except httpx.HTTPError as error:
             raise Failure(
                 f"Styx at {self.address.url} didn't answer ({type(error).__name__}).\n"
                 "What was asked may have been done: look before you repeat it.",
                 Exit.UNAVAILABLE,
             ) from None
-        return self._read(reply.status_code, reply.content)
 
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a long answer, as they come. Raises `Failure`."""
-        with self._http.stream("GET", path) as reply:
+        with self._reached(), self._http.stream("GET", path) as reply:
             if reply.status_code >= 400:
                 self._read(reply.status_code, reply.read())
             for line in reply.iter_lines():

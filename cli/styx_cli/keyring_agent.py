@@ -2,8 +2,10 @@
 
 A shim connects to the control socket and says lines:
 `new` → `SOCKET ssh-ed25519 BASE64` makes a key and an ssh-agent socket that offers nothing yet;
-`cert SOCKET CERTIFICATE` → `ok` arms it. An answer that begins with `error` says why not.
-A key goes when the connection that made it closes, when its certificate ends, or with the task.
+`cert SOCKET CERTIFICATE` → `ok` arms it;
+`lend SOCKET EXEC PUBLIC-KEY` → `ok` arms it with a key that lies in Styx and signs there.
+An answer that begins with `error` says why not. A key goes when the connection that made it closes,
+when its certificate ends, or with the task.
 No key is ever in a file; both kinds of socket are 0600 in a 0700 folder, and on Linux the peer's
 user is checked as well.
 """
@@ -19,10 +21,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from styx_cli.ssh_agent_wire import LONGEST_MESSAGE, answer, string
-from styx_cli.ssh_key import Key
+from styx_cli.ssh_agent_wire import LONGEST_MESSAGE, Identity, answer, string
+from styx_cli.ssh_key import Key, public_blob
 
 Now = Callable[[], datetime]
+Sign = Callable[[bytes], bytes]
+Signer = Callable[[str], Sign]
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[object, object, None]]
 LONGEST_LINE = 64 * 1024
 
@@ -83,6 +87,7 @@ class Agent:
 
     def __init__(self, path: Path, now: Now) -> None:
         self.key, self._now = Key(), now
+        self._lent: Identity | None = None
         self.door = Door(path, self._talk)
         self._end: asyncio.TimerHandle | None = None
 
@@ -94,9 +99,14 @@ class Agent:
         left = ends - self._now().timestamp()
         self._end = asyncio.get_running_loop().call_later(left, self.close)
 
+    def lend(self, public: str, sign: Sign) -> None:
+        """Offer a key that signs elsewhere in the place of our own. Raises `ValueError`."""
+        self._lent = Identity(public_blob(public), sign)
+
     def close(self) -> None:
         """Forget the key and its socket. May be called again."""
         self.key.forget()
+        self._lent = None
         if self._end:
             self._end.cancel()
         self.door.close()
@@ -107,15 +117,23 @@ class Agent:
             if size > LONGEST_MESSAGE:
                 return
             request = await reader.readexactly(size)
-            writer.write(string(answer(request, self.key.identity(self._now()))))
+            identity = self._lent or self.key.identity(self._now())
+            # In a thread: a lent key signs by a call over the network.
+            writer.write(string(await asyncio.to_thread(answer, request, identity)))
             await writer.drain()
 
 
 class Keyring:
     """The control socket, and the agents that were made over it."""
 
-    def __init__(self, folder: Path, now: Now = lambda: datetime.now(UTC)) -> None:
-        self._folder, self._now = folder, now
+    def __init__(
+        self,
+        folder: Path,
+        now: Now = lambda: datetime.now(UTC),
+        signer: Signer | None = None,
+    ) -> None:
+        """`signer` makes what signs for a call with a key that lies in Styx; none lends none."""
+        self._folder, self._now, self._signer = folder, now, signer
         self._door = Door(folder / "keyring", self._control)
         self.path = self._door.path
 
@@ -163,11 +181,19 @@ class Keyring:
             agents[str(agent.door.path)] = agent
             await agent.door.open()
             return f"{agent.door.path} {agent.key.public}"
-        path, _, certificate = rest.partition(" ")
-        if word != "cert" or path not in agents:
-            return "error: say `new`, or `cert SOCKET CERTIFICATE` with a socket made here"
+        path, _, given = rest.partition(" ")
+        if word not in ("cert", "lend") or path not in agents:
+            return "error: say `new`, or `cert` or `lend` with a socket made here"
         try:
-            agents[path].arm(certificate)
-        except ValueError as wrong:
+            if word == "cert":
+                agents[path].arm(given)
+            else:
+                self._lend(agents[path], *given.split(" ", 1))
+        except (ValueError, TypeError) as wrong:
             return f"error: {wrong}"
         return "ok"
+
+    def _lend(self, agent: Agent, exec_id: str, public: str) -> None:
+        if self._signer is None:
+            raise ValueError("this keyring lends no keys")
+        agent.lend(public, self._signer(exec_id))

@@ -21,8 +21,10 @@ def read_stack(folder: Path) -> Local | None:
     """The stack that runs on this data folder; None if none does."""
     try:
         found = Local(**json.loads((folder / "run" / "stack.json").read_text()))
+        if found.pid < 1:  # those are groups of processes, to be signalled as a whole
+            return None
         os.kill(found.pid, 0)
-    except (OSError, ValueError, TypeError):
+    except (OSError, OverflowError, TypeError, ValueError):
         return None
     return found
 

@@ -50,6 +50,15 @@ class Key:
                 " nothing ran. Run the command again.",
             )
 
+    def lend(self, exec_id: bytes, identity: bytes) -> None:
+        """Have the socket offer a key that signs at Styx. Raises `Stop` when it can't."""
+        answer = self._call(b"lend %b %b %b" % (self.socket, exec_id, identity))
+        if answer != b"ok":
+            raise Stop(
+                UNAVAILABLE,
+                f"the keyring refused the key ({answer.decode(errors='replace')}); nothing ran.",
+            )
+
     def _call(self, line: bytes) -> bytes:
         answer = b""
         try:
@@ -97,9 +106,11 @@ def run_tool(tool: bytes, kind: str, args: list[bytes], env: Env, own: bytes = b
 
 
 def _arm(key: Key, answer: Answer, env: Env) -> None:
-    """Put the key's socket into `env`; without a certificate it offers nothing, so it's safe."""
+    """Put the key's socket into `env`; until it is armed it offers nothing, so it's safe."""
     if answer.cert:
         key.certify(answer.cert)
+    elif answer.identity:
+        key.lend(answer.exec_id, answer.identity)
     env[b"SSH_AUTH_SOCK"] = key.socket
 
 

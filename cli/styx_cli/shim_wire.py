@@ -2,8 +2,8 @@
 
 Request body: `tool NUL cwd NUL public-key NUL arg…`, raw bytes. The answer, whatever its HTTP
 status, is a stream of NUL-terminated `name=value` fields: `say=TEXT` for the person's eyes,
-`beat=` to show life, `set=NAME=VALUE`, `unset=NAME`, `exec=ID`, `cert=…`, `exit=N`, and
-`verdict=run|refuse`. The verdict is the last field and commits what came before it, so a stream
+`beat=` to show life, `set=NAME=VALUE`, `unset=NAME`, `exec=ID`, `cert=…` or `identity=…` for SSH,
+`exit=N`, and `verdict=run|refuse`. The verdict is last and commits what came before it, so a stream
 that was cut off can't be taken for an answer; a field that isn't known is refused by its name.
 More than `SILENCE` seconds without a field mean that Styx went away.
 
@@ -131,12 +131,16 @@ class Broker:
         return connection
 
 
+PLAIN = {b"exec": "exec_id", b"cert": "cert", b"identity": "identity"}
+"""Fields that are kept as they came, and where."""
+
+
 class Answer:
     """What Styx said: collected field by field until its verdict."""
 
     def __init__(self, status: int) -> None:
         self.status, self.verdict, self.exit = status, "", DENIED
-        self.exec_id = self.cert = b""
+        self.exec_id = self.cert = self.identity = b""
         self.changes: list[tuple[bytes, bytes | None]] = []
 
     def take(self, field: bytes) -> None:
@@ -149,8 +153,8 @@ class Answer:
             self.changes.append((variable, content))
         elif name == b"unset" and value and b"=" not in value:
             self.changes.append((value, None))
-        elif name in (b"exec", b"cert"):
-            setattr(self, "exec_id" if name == b"exec" else "cert", value.strip())
+        elif name in PLAIN:
+            setattr(self, PLAIN[name], value.strip())
         elif name == b"exit" and value.isdigit() and 0 < int(value[:4]) < 256:
             self.exit = int(value)
         elif name == b"verdict" and value in (b"run", b"refuse"):

@@ -1,7 +1,7 @@
 """The ssh-agent protocol as one pure function: a request in, an answer out.
 
 Source: draft-ietf-sshm-ssh-agent (formerly draft-miller-ssh-agent), sections 3 to 5. This agent
-lists and signs for one certificate and nothing else; whatever would change the agent, and every
+lists and signs for one key and nothing else; whatever would change the agent, and every
 extension, is answered with FAILURE.
 """
 
@@ -17,9 +17,13 @@ KEY_TYPE = b"ssh-ed25519"
 LONGEST_MESSAGE = 256 * 1024
 
 
+class Refused(Exception):
+    """What signs said no."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A certificate's blob and what signs with its Ed25519 key (raw 64-byte signatures)."""
+    """A key's or certificate's blob and what signs with its Ed25519 key (raw, 64 bytes)."""
 
     blob: bytes
     sign: Callable[[bytes], bytes]
@@ -39,8 +43,11 @@ def answer(request: bytes, identity: Identity | None) -> bytes:
     if kind == SIGN_REQUEST and identity:
         wanted = _sign_request(request[1:])
         if wanted and wanted[0] == identity.blob:
-            signature = string(KEY_TYPE) + string(identity.sign(wanted[1]))
-            return bytes([SIGN_RESPONSE]) + string(signature)
+            try:
+                made = identity.sign(wanted[1])
+            except Refused:
+                return bytes([FAILURE])
+            return bytes([SIGN_RESPONSE]) + string(string(KEY_TYPE) + string(made))
     return bytes([FAILURE])
 
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     SSHCertificate,
     SSHCertificateType,
     load_ssh_public_identity,
+    load_ssh_public_key,
 )
 
 from styx_cli.ssh_agent_wire import Identity
@@ -57,6 +58,18 @@ class Key:
     def forget(self) -> None:
         """Drop the private half for good."""
         self._private = None
+
+
+def public_blob(line: str) -> bytes:
+    """The blob of a bare Ed25519 public key line. Raises `ValueError`."""
+    kind, _, rest = line.partition(" ")
+    try:
+        load_ssh_public_key(line.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        kind = ""
+    if kind != "ssh-ed25519":
+        raise ValueError("that isn't an ssh-ed25519 public key")
+    return b64decode(rest.split()[0])
 
 
 def _parse(line: str) -> SSHCertificate:

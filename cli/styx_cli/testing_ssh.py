@@ -19,7 +19,7 @@ ListenAddress 127.0.0.1:{port}
 HostKey {folder}/host_key
 TrustedUserCAKeys {folder}/ca.pub
 {principals}
-AuthorizedKeysFile none
+AuthorizedKeysFile {keys}
 AuthenticationMethods publickey
 PermitRootLogin yes
 StrictModes no
@@ -32,10 +32,17 @@ LogLevel VERBOSE
 class SshHost:
     """The server and its CA; use it as a context manager."""
 
-    def __init__(self, folder: Path, ca: str | None = None, principal: str | None = None) -> None:
-        """`ca`: trust this CA line instead of one made here; `principal`: admit only it."""
+    def __init__(
+        self,
+        folder: Path,
+        ca: str | None = None,
+        principal: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """`ca`: trust this CA line instead of one made here; `principal`: admit only it; `key`:
+        admit this public key as well."""
         self.folder, self.user, self.port = folder, getpass.getuser(), _free_port()
-        self._ca, self._principal = ca, principal
+        self._ca, self._principal, self._key = ca, principal, key
 
     @staticmethod
     def missing() -> str:
@@ -70,7 +77,11 @@ class SshHost:
         if self._principal is not None:
             (self.folder / "principals").write_text(f"{self._principal}\n")
             admits = f"AuthorizedPrincipalsFile {self.folder}/principals"
-        return CONFIG.format(port=self.port, folder=self.folder, principals=admits)
+        keys = "none"
+        if self._key is not None:
+            keys = str(self.folder / "authorized_keys")
+            Path(keys).write_text(f"{self._key}\n")
+        return CONFIG.format(port=self.port, folder=self.folder, principals=admits, keys=keys)
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,8 +55,9 @@ def export(
         if file is None:
             sys.stdout.writelines(lines)
             return
+        first = next(lines, "")  # before an earlier export of this name is given up for it
         with file.open("w") as out:
-            out.writelines(lines)
+            out.writelines(chain((first,), lines))
         print(f"written: {file}", file=sys.stderr)
 
 
@@ -81,7 +83,7 @@ def verify(
         elif key is None:
             raise Failure("--key: an export is checked with a key from elsewhere.", Exit.USAGE)
         else:
-            with file.open() as lines:
+            with file.open(errors="replace") as lines:
                 verdict = check(lines, key)
         report(verdict, json)
     raise typer.Exit(0 if verdict.ok else 1)

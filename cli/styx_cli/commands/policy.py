@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from styx_core.signing import policy_payload
@@ -32,9 +32,17 @@ def apply(
 ) -> None:
     """Replace the rules by a file's, signed by you; a faulty file changes nothing."""
     with plain_errors():
-        approver, toml = Approver.from_environ(), file.read()
+        approver, toml = Approver.from_environ(), text_of(file)
         put(approver, find_project(approver.client, project)["id"], toml)
         print("The rules are in force.", file=sys.stderr)
+
+
+def text_of(file: TextIO) -> str:
+    """The text of a file. Raises `Failure` naming one that isn't text."""
+    try:
+        return file.read()
+    except UnicodeDecodeError:
+        raise Failure(f"{file.name}: not a text in UTF-8.", Exit.USAGE) from None
 
 
 def find_project(client: Client, named: str | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The agent finds the shims first on its PATH and none of its person's credentials
 environment. When it exits, the task ends and with it all that it held; its exit code is ours.
 """
 
+import base64
 import contextlib
 import os
 import shutil
@@ -23,6 +24,7 @@ from styx_cli.exits import Exit
 from styx_cli.failure import Failure
 from styx_cli.keyring_agent import Keyring
 from styx_cli.shims import write_shims
+from styx_cli.ssh_agent_wire import Refused
 from styx_cli.task_env import Task, agent_environment
 
 app = typer.Typer(add_completion=False)
@@ -64,7 +66,7 @@ def run_agent(command: list[str], task: Task, folder: Path) -> int:
         write_shims(shims, task.tools)
     except ValueError as wrong:
         raise Failure(f"the broker named a tool that can't be: {wrong}", Exit.CONFIG) from None
-    keyring = Keyring(folder)
+    keyring = Keyring(folder, signer=signer(task))
     env = agent_environment(os.environ, task, str(shims), str(keyring.path))
     tool = shutil.which(command[0], path=env["PATH"])
     if tool is None:
@@ -82,6 +84,27 @@ def run_agent(command: list[str], task: Task, folder: Path) -> int:
     real = real_paths(task.tools, env["PATH"], str(shims))
     with keyring.in_background(), Lookout(pid, real, str(shims), notice(task)).watching():
         return child.wait(pid)
+
+
+def signer(task: Task) -> Callable[[str], Callable[[bytes], bytes]]:
+    """Signs a call's logins with its target's key, which lies in Styx."""
+
+    def of_call(exec_id: str) -> Callable[[bytes], bytes]:
+        def sign(data: bytes) -> bytes:
+            client = Client(Address(task.url), task.token)
+            try:
+                body = {"data": base64.b64encode(data).decode()}
+                made = client.call("POST", f"/v1/exec/{exec_id}/sign", body)
+                return base64.b64decode(made["signature"])
+            except Failure as failure:
+                say(f"a login was not signed: {failure.text}")
+                raise Refused from None
+            finally:
+                client.close()
+
+        return sign
+
+    return of_call
 
 
 def notice(task: Task) -> Callable[[str], None]:

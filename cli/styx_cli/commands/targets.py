@@ -4,6 +4,7 @@ import getpass
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -47,6 +48,9 @@ def connect(
     env: Annotated[str, typer.Option(help="prod, staging, preview or scm")],
     method: Annotated[str | None, typer.Option(help="how; default: the provider's first")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE, not secret")] = None,
+    file: Annotated[
+        list[str] | None, typer.Option("--file", help="NAME=PATH, a secret that lies in a file")
+    ] = None,
     project: Annotated[str | None, typer.Option(help="which project")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="from `targets prepare`")] = None,
     json: Json = False,
@@ -56,6 +60,8 @@ def connect(
         approver = Approver.from_environ()
         known = approver.client.call("GET", "/v1/catalog")["providers"]
         way, fields = find_method(known, provider, method)
+        given = read_secrets(file or [])
+        asked = [f for f in fields if f["secret"] and f["name"] not in given]
         made = connect_target(
             approver,
             find_project(approver.client, project),
@@ -64,7 +70,7 @@ def connect(
             env=env,
             method=way,
             config=pairs(set_ or []),
-            secret=ask_secrets([f for f in fields if f["secret"]]),
+            secret=given | ask_secrets(asked),
             target_id=id_,
         )
         if json:
@@ -141,11 +147,24 @@ def find_method(
     return way, methods[way]["fields"]
 
 
-def pairs(words: list[str]) -> dict[str, str]:
+def pairs(words: list[str], what: str = "--set", form: str = "NAME=VALUE") -> dict[str, str]:
     """NAME=VALUE words as a mapping. Raises `Failure`."""
-    if wrong := [word for word in words if "=" not in word]:
-        raise Failure(f"--set {wrong[0]}: say NAME=VALUE", Exit.USAGE)
+    if any("=" not in word for word in words):
+        # The word itself may be a secret that was mistyped: never in the message.
+        raise Failure(f"{what}: say {form}", Exit.USAGE)
     return dict(word.split("=", 1) for word in words)
+
+
+def read_secrets(words: list[str]) -> dict[str, str]:
+    """The secrets that lie in files, by NAME=PATH. Raises `Failure` naming the one that can't."""
+    found = {}
+    for name, path in pairs(words, "--file", "NAME=PATH").items():
+        try:
+            found[name] = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as wrong:
+            why = getattr(wrong, "strerror", None) or "not a text"
+            raise Failure(f"--file {name}: {path} can't be read: {why}", Exit.USAGE) from None
+    return found
 
 
 def ask_secrets(fields: list[dict[str, Any]]) -> dict[str, str]:
@@ -153,5 +172,5 @@ def ask_secrets(fields: list[dict[str, Any]]) -> dict[str, str]:
     if not fields:
         return {}
     if not sys.stdin.isatty():
-        return pairs([line.rstrip("\n") for line in sys.stdin if line.strip()])
+        return pairs([line.rstrip("\n") for line in sys.stdin if line.strip()], "stdin")
     return {f["name"]: getpass.getpass(f"{f['label']}: ") for f in fields if f["required"]}

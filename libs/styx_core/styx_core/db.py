@@ -97,7 +97,11 @@ class Database:
     def _write_loop(self) -> None:
         connection: Connection | None = None
         while (job := self._jobs.get()) is not None:
-            group = [job, *self._waiting()] if self.sqlite else [job]
+            taken = [job, *self._waiting()] if self.sqlite else [job]
+            # From here on it can't be cancelled: another's leaving must not spoil a whole group.
+            group = [each for each in taken if each[1].set_running_or_notify_cancel()]
+            if not group:
+                continue
             try:
                 connection = connection or self._engine.connect()
                 self._commit(connection, group)

@@ -120,8 +120,10 @@ class Outbox:
     async def _relay(self, db: Database, bus: Bus) -> None:
         while True:
             await self._wake.wait()
+            # `wait_for` of Python 3.11 loses a `stop` that comes just as its wait ends
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), GATHER_SECONDS)
+                async with asyncio.timeout(GATHER_SECONDS):
+                    await self._hurry.wait()
             self._wake.clear()
             self._hurry.clear()
             try:

@@ -57,6 +57,8 @@ class Provider:
     """Scopes for which the credential that comes out can do no more than the grant says."""
     narrows_known: tuple[Scope, ...] = ()
     """The same, where the call's surface (the provider's service) is known."""
+    narrows_surfaces: tuple[str, ...] | None = None
+    """The surfaces where narrowing works, if it doesn't at every one."""
     env: tuple[str, ...] = ()
     """Credential variables: set for a call, and stripped from every agent's environment."""
     strip: tuple[str, ...] = ()
@@ -81,6 +83,8 @@ class Provider:
         self, scopes: frozenset[Scope], surface: str | None, method: str | None = None
     ) -> bool:
         """Whether a credential for this, at a target connected so, can do no more than it."""
+        if surface and self.narrows_surfaces is not None and surface not in self.narrows_surfaces:
+            return False
         way = self.method(method) if method is not None else None
         if way is not None and way.narrows is not None:
             return scopes <= {*way.narrows}
@@ -109,6 +113,7 @@ class Provider:
             kind=raw["kind"],
             narrows=tuple(Scope(s) for s in raw["narrows"]),
             narrows_known=tuple(Scope(s) for s in raw["narrows_known"]),
+            narrows_surfaces=None if (at := raw["narrows_surfaces"]) is None else tuple(at),
             env=tuple(raw["env"]),
             strip=tuple(raw["strip"]),
             quiet=raw["quiet"],

@@ -66,6 +66,7 @@ CODE: Final = (
 )
 
 CUSTODY: Final = (
+    Shape("styx", ("styx_tsk_", "styx_own_", "styx_adm_", "styx_per_"), "urlsafe", 40),
     Shape("vault", ("hvs.", "hvb.", "hvr."), "urlsafe", 20),
     Shape("vault-legacy", ("s.", "r."), "base62", 24, starts_word=True),
     Shape("vault-legacy-batch", ("b.",), "urlsafe", 80, starts_word=True),

@@ -134,7 +134,8 @@ class MemoryService(Bus):
         # The handler goes on when its caller leaves, as a message that was sent does.
         work = asyncio.ensure_future(answer(*served._handlers[kind.subject], body, trace, seconds))
         try:
-            reply = await asyncio.wait_for(asyncio.shield(work), seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` can lose its caller's cancellation
+                reply = await asyncio.shield(work)
         except TimeoutError:
             raise TimedOut(f"{kind.owner} did not answer within {seconds:g} s") from None
         if isinstance(reply, Fault):

@@ -25,6 +25,8 @@ from styx_core.vault_bootstrap import KV_MOUNT, SSH_MOUNT, SSH_ROLE, TRANSIT_MOU
 T = TypeVar("T")
 
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+SLOW_SECONDS = 17.0
+"""For the one call that makes Vault search for large primes; within a `Connect`'s deadline."""
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 """One principal; Vault would read a comma as two and nothing as any."""
 
@@ -169,9 +171,26 @@ class Vault:
         answer = await self._call("read", f"{SSH_MOUNT}/config/ca", self._get)
         return str(answer["data"]["public_key"]).strip()
 
+    async def transit_wrapping_key(self) -> str:
+        """The public key (PEM, RSA-4096) that keys are wrapped with on their way into transit.
+
+        Vault makes it when it is first asked for, which can take it many seconds.
+        """
+        path = f"{TRANSIT_MOUNT}/wrapping_key"
+        answer = await self._call("read", path, self._get_slowly, seconds=SLOW_SECONDS)
+        return str(answer["data"]["public_key"])
+
     async def get(self, path: str) -> Any:
         """The answer's `data` at any path that the service's policy lets it read."""
-        return (await self._call("read", _checked(path), self._get))["data"]
+        return (await self.leased(path))["data"]
+
+    async def leased(self, path: str) -> Any:
+        """The same answer with the lease it came under: `data`, `lease_id`, `lease_duration`."""
+        return await self._call("read", _checked(path), self._get)
+
+    async def remove(self, path: str) -> None:
+        """Delete any path that the service's policy lets it delete."""
+        await self._call("delete", _checked(path), self._client.delete)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send `body` to any path that the service's policy lets it write; the answer, if any."""
@@ -183,17 +202,27 @@ class Vault:
             raise refused.InvalidPath
         return answer
 
+    def _get_slowly(self, path: str) -> Any:
+        return self._client.adapter.get(f"/v1/{path}", timeout=SLOW_SECONDS)
+
     def _post(self, path: str, body: dict[str, Any]) -> Any:
         return self._client.write_data(path, data=body)
 
-    async def _call(self, verb: str, path: str, request: Callable[..., Any], *args: Any) -> Any:
+    async def _call(
+        self,
+        verb: str,
+        path: str,
+        request: Callable[..., Any],
+        *args: Any,
+        seconds: float | None = None,
+    ) -> Any:
         seen = await self._signed_in()
         try:
-            return await self._run(verb, path, request, *args)
+            return await self._run(verb, path, request, *args, seconds=seconds)
         except VaultDenied:
             # The token may have died early (Vault restarted, or somebody revoked it): once anew.
             await self._signed_in(unlike=seen)
-            return await self._run(verb, path, request, *args)
+            return await self._run(verb, path, request, *args, seconds=seconds)
 
     async def _signed_in(self, unlike: int = -1) -> int:
         """Make sure of a live token that isn't sign-in number `unlike`; answer its number."""
@@ -210,15 +239,20 @@ class Vault:
         except refused.InvalidRequest:  # How Vault says "no such role or secret id".
             raise refused.Forbidden from None
 
-    async def _run(self, verb: str, path: str, request: Callable[..., Any], *args: Any) -> Any:
-        loop = asyncio.get_running_loop()
+    async def _run(
+        self,
+        verb: str,
+        path: str,
+        request: Callable[..., Any],
+        *args: Any,
+        seconds: float | None = None,
+    ) -> Any:
+        loop, most = asyncio.get_running_loop(), seconds or self._timeout
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(most):
                 return await loop.run_in_executor(self._threads, request, path, *args)
         except TimeoutError:
-            reason: VaultError = VaultUnavailable(
-                f"Vault took over {self._timeout:g} s: {verb} {path}"
-            )
+            reason: VaultError = VaultUnavailable(f"Vault took over {most:g} s: {verb} {path}")
         except requests.RequestException as error:
             reason = VaultUnavailable(f"Vault can't be reached: {verb} {path} ({_kind(error)})")
         except refused.VaultError as error:

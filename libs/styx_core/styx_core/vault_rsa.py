@@ -1,30 +1,23 @@
 """RSA keys that live in Vault's transit engine and sign JWTs there: nothing takes them out again.
 
-Made inside (Styx's own identity) or brought in once (a GitHub App's key), wrapped on the way by
-Vault's own key (OpenBao, "transit: bring your own key"): a fresh AES-256 key by RSA-OAEP with
-SHA-256, the PKCS #8 key under it by AES key wrap with padding (RFC 5649). Signatures are RS256
+Made inside (Styx's own identity) or brought in once (a GitHub App's key). Signatures are RS256
 (RFC 7518, section 3.3).
 """
 
 import base64
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from cryptography.hazmat.primitives import hashes, keywrap, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from styx_core.vault import NoSuchSecret, Vault
 from styx_core.vault_bootstrap import TRANSIT_MOUNT
+from styx_core.vault_import import PREFIX, NotAKey, bring_in_key
 
-PREFIX = "adapters-"
-"""Every key's name begins so: the policy of `adapters` reaches no other."""
-
-
-class NotAKey(ValueError):
-    """The text is no RSA private key in PEM that transit takes."""
+__all__ = ["PREFIX", "NotAKey", "bring_in", "make", "public_jwk", "sign_jwt"]
 
 
 async def make(vault: Vault, name: str) -> None:
@@ -38,27 +31,7 @@ async def make(vault: Vault, name: str) -> None:
 async def bring_in(vault: Vault, name: str, pem: str) -> None:
     """Import a private key under a fresh name. Raises `NotAKey`."""
     key = _private(pem)
-    answer = await vault.get(f"{TRANSIT_MOUNT}/wrapping_key")
-    wrapping = serialization.load_pem_public_key(answer["public_key"].encode())
-    if not isinstance(wrapping, rsa.RSAPublicKey):
-        raise TypeError("Vault's wrapping key is not RSA")
-    plain = key.private_bytes(
-        serialization.Encoding.DER,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    under = secrets.token_bytes(32)
-    oaep = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), None)
-    wrapped = wrapping.encrypt(under, oaep) + keywrap.aes_key_wrap_with_padding(under, plain)
-    await vault.post(
-        f"{TRANSIT_MOUNT}/keys/{name}/import",
-        {
-            "type": f"rsa-{key.key_size}",
-            "ciphertext": base64.b64encode(wrapped).decode(),
-            "hash_function": "SHA256",
-            "exportable": False,
-        },
-    )
+    await bring_in_key(vault, name, key, f"rsa-{key.key_size}")
 
 
 async def sign_jwt(vault: Vault, name: str, claims: Mapping[str, Any], kid: str = "") -> str:

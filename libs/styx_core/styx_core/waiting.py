@@ -6,6 +6,7 @@ a wait ends nothing else: the request stays open.
 """
 
 import asyncio
+import contextlib
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -59,10 +60,10 @@ class Waiting:
                 left = end - loop.time()
                 if settled(answer) or left <= 0 or self._draining.is_set():
                     return
-                try:
-                    await asyncio.wait_for(woken.wait(), min(left, REASK_SECONDS))
-                except TimeoutError:
-                    continue
+                with contextlib.suppress(TimeoutError):
+                    # Not `wait_for`: before Python 3.12 it can lose its caller's cancellation.
+                    async with asyncio.timeout(min(left, REASK_SECONDS)):
+                        await woken.wait()
 
     @contextmanager
     def _hold(self, grant_id: str) -> Iterator[asyncio.Event]:

@@ -8,7 +8,7 @@ records: the handlers around it do, so it can't forget to.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from styx_core.contract.values import Revocable
 from styx_core.errors import Invalid
@@ -110,6 +110,15 @@ class Adapter(Protocol):
 
     async def health(self, secret: Secret, config: Config) -> str:
         """Who we are at the provider. Raises `LoginExpired` or `ProviderFailed`."""
+        ...
+
+
+@runtime_checkable
+class Signer(Protocol):
+    """An adapter with targets whose key never leaves Vault: it signs for them."""
+
+    async def sign(self, secret: Secret, config: Config, data: bytes) -> bytes:
+        """The raw signature of one login. Raises `Forbidden` for any other data."""
         ...
 
 

@@ -148,8 +148,8 @@ class Conformance:
     async def test_what_is_issued_is_what_was_declared(self, case: Case) -> None:
         shown, stored = await self.standing(case)
         minted = await case.adapter.issue(stored, shown.config, case.want)
-        assert set(minted.secret) <= {"env", "certificate"}
-        assert ("certificate" in minted.secret) == (case.provider.kind == "ssh-agent")
+        assert set(minted.secret) <= {"env", "certificate", "identity"}
+        assert (minted.secret.keys() == {"env"}) == (case.provider.kind == "env")
         hidden = {n for n, v in minted.secret["env"].items() if v not in shown.config.values()}
         assert hidden <= set(case.provider.env)
         standing = set(case.secret.values())

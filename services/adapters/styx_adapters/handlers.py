@@ -1,5 +1,7 @@
 """The commands of `adapters`: connect, issue, revoke, health. Every credential is sealed here."""
 
+import base64
+import binascii
 from dataclasses import dataclass
 
 from styx_core.contract.adapters import (
@@ -10,14 +12,15 @@ from styx_core.contract.adapters import (
     Issued,
     Revoked,
     RevokeLease,
+    SignChallenge,
 )
 from styx_core.contract.grants import Sealed
-from styx_core.contract.values import HealthAnswer
+from styx_core.contract.values import HealthAnswer, Signature
 from styx_core.errors import Invalid, LoginExpired, ProviderFailed, StyxError, Unavailable
 from styx_core.seal import OpeningKey, WontOpen, connect_info, seal, use_info
 from styx_core.vault import Vault, VaultError
 
-from styx_adapters.adapter import Installed, Minted, Secret, Want
+from styx_adapters.adapter import Installed, Minted, Secret, Signer, Want
 from styx_adapters.custody import credential_ref, plain
 from styx_adapters.fields import checked
 from styx_adapters.leases import Leases
@@ -105,7 +108,7 @@ def _sealed(command: Issue, lease_id: str, minted: Minted, *, fresh: bool) -> Is
     return Issued(
         sealed=Sealed(
             lease_id=lease_id,
-            kind="ssh-agent" if "certificate" in minted.secret else "env",
+            kind="env" if minted.secret.keys() == {"env"} else "ssh-agent",
             box=_box(command, minted.secret),
             expires_at=minted.expires_at,
             scoped=minted.scoped,
@@ -135,6 +138,22 @@ async def revoke_lease(command: RevokeLease, state: State) -> Revoked:
     except (LoginExpired, ProviderFailed) as error:
         return Revoked(outcome="failed", detail=error.detail)
     return Revoked(outcome=ended.outcome, detail=ended.detail)
+
+
+async def sign_challenge(command: SignChallenge, state: State) -> Signature:
+    """Have a stored key sign one login; only a provider with such keys can."""
+    found = state.find(command.provider)
+    if not isinstance(found.adapter, Signer):
+        raise Invalid(f"provider: {command.provider} has no keys that sign")
+    try:
+        secret = await state.vault.read(command.credential_ref)
+        data = base64.b64decode(command.data)
+        made = await found.adapter.sign(secret, command.config, data)
+    except VaultError as error:
+        raise plain(error) from error
+    except binascii.Error:
+        raise Invalid("data: not base64") from None
+    return Signature(signature=base64.b64encode(made).decode())
 
 
 async def check_health(command: CheckHealth, state: State) -> HealthAnswer:

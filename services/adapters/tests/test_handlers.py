@@ -53,7 +53,7 @@ async def test_connecting_stores_what_was_verified(service: State, vault: Memory
     assert vault.held[ref] == {**SECRET, "method": "token"}
     assert shown.model_dump() == {
         "credential_ref": ref,
-        "config": {"place": "here", "level": "1"},
+        "config": {"place": "here", "level": "1", "method": "token"},
         "label": "a stub",
     }
 

@@ -20,6 +20,7 @@ from styx_broker import (
     routes_identity,
     routes_notices,
     routes_people,
+    routes_signing,
     routes_tasks,
 )
 from styx_broker import repository as repo
@@ -27,6 +28,11 @@ from styx_broker.deps import Deps
 from styx_broker.exec_wire import MOST_BYTES
 from styx_broker.models import METADATA, OUTBOX
 from styx_broker.tokens import fingerprint, new_token
+
+ROUTES = (
+    *(routes_exec, routes_signing, routes_notices, routes_tasks),
+    *(routes_people, routes_identity),
+)
 
 
 def build(deps: Deps) -> FastAPI:
@@ -39,7 +45,7 @@ def build(deps: Deps) -> FastAPI:
         max_body_size=2 * MOST_BYTES,  # a call that is too long is told so; more is not read
     )
     app.state.deps = deps
-    for module in (routes_exec, routes_tasks, routes_people, routes_identity, routes_notices):
+    for module in ROUTES:
         app.include_router(module.router)
     problems.install(app)
     return app

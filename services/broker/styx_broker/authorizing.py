@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
 from styx_core.classify import classify
 from styx_core.contract.grants import Access, Authorize, Authorized, CheckGrant, Sealed
 from styx_core.digest import command_digest
@@ -15,28 +16,32 @@ from styx_core.errors import Forbidden, Internal
 from styx_core.ids import new_id
 from styx_core.redact import redact_argv
 from styx_core.remote import host
-from styx_core.scope import ordered
+from styx_core.scope import Scope, ordered
 from styx_core.seal import OpeningKey, WontOpen, use_info
 
 from styx_broker.deps import Deps
-from styx_broker.exec_wire import ExecRequest, readable
+from styx_broker.exec_wire import ExecRequest, named, readable
 from styx_broker.repository import Record
 
 MINTS = (
     "this prints or mints a credential that would outlive its grant, so no agent gets it through "
     "Styx; ask your person to run it"
 )
+CHANGES = frozenset(Scope) - {Scope.READ}
+ELSEWHERE = "but a flag takes it to another login or another place, so it needs the most"
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A call that may run: the environment for it, and the certificate for its key."""
+    """A call that may run: the environment for it, and for SSH the certificate for its key, or the
+    public half of a key that signs elsewhere (`identity`)."""
 
     exec_id: str
     grant_id: str
     env: dict[str, str]
     unset: tuple[str, ...]
     certificate: str | None
+    identity: str | None
     expires_at: str
     scoped: bool
     revocable: str
@@ -57,24 +62,30 @@ class ExecCall:
         found = classify(self.tool, request.argv)
         if found.mints:
             raise Forbidden(MINTS)
+        scopes, why = found.scopes, found.why
+        if found.identity_switch and self.provider.kind == "env":
+            scopes, why = scopes | CHANGES, f"{why}, {ELSEWHERE}"
         words = (self.tool.name, *request.argv)
         hidden = redact_argv(words, self._deps.catalog.shapes, self.tool.secrets)
-        return Authorize(
-            task_id=self._task.id,
-            exec_id=self.exec_id,
-            provider=self.provider.id,
-            target=request.target,
-            scopes=ordered(found.scopes),
-            surface=found.surface,
-            operation=found.operation,
-            host=self._host(request),
-            command=hidden,
-            command_digest=command_digest(token, words),
-            exact=hidden == words,
-            understood=found.why,
-            edge_key=self._edge.public,
-            public_key=request.public_key,
-        )
+        try:
+            return Authorize(
+                task_id=self._task.id,
+                exec_id=self.exec_id,
+                provider=self.provider.id,
+                target=request.target,
+                scopes=ordered(scopes),
+                surface=found.surface,
+                operation=found.operation,
+                host=self._host(request),
+                command=hidden,
+                command_digest=command_digest(token, words),
+                exact=hidden == words,
+                understood=why,
+                edge_key=self._edge.public,
+                public_key=request.public_key,
+            )
+        except ValidationError as error:
+            raise named(error) from None
 
     def _host(self, request: ExecRequest) -> str | None:
         """The host that a call names, for providers whose calls do; none named fits no target."""
@@ -107,6 +118,7 @@ class ExecCall:
             env={**self.provider.quiet, **secret.get("env", {})},
             unset=self.provider.stripped(),
             certificate=secret.get("certificate"),
+            identity=secret.get("identity"),
             expires_at=sealed.expires_at.isoformat(),
             scoped=sealed.scoped,
             revocable=sealed.revocable,

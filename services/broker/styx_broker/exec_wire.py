@@ -8,7 +8,7 @@ with `verdict=` last.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, ValidationError
 from styx_core.contract.base import Message
 from styx_core.errors import Invalid
 
@@ -29,6 +29,20 @@ class ExecRequest(Message):
     target: str | None = Field(None, max_length=128)
 
 
+def parse_json(body: bytes) -> ExecRequest:
+    """A program's body. Raises `Invalid` naming the part that is wrong."""
+    try:
+        return ExecRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise named(error) from None
+
+
+def named(error: ValidationError) -> Invalid:
+    """Where a value is wrong and why, but not the value: it may be a secret."""
+    first = error.errors(include_input=False)[0]
+    return Invalid(f"{'.'.join(map(str, first['loc']))[:100] or 'body'}: {first['msg']}")
+
+
 def parse_shim(body: bytes, target: str | None) -> ExecRequest:
     """The shim's body. Raises `Invalid` naming the word that can't be read."""
     words = body.split(b"\0")
@@ -37,9 +51,13 @@ def parse_shim(body: bytes, target: str | None) -> ExecRequest:
     read = [_text(word, place) for place, word in enumerate(words)]
     if len(read) - 3 > MOST_WORDS:
         raise Invalid(f"argv: {len(read) - 3} words; Styx reads at most {MOST_WORDS}")
-    return ExecRequest(
-        tool=read[0], cwd=read[1], public_key=read[2] or None, argv=tuple(read[3:]), target=target
-    )
+    tool, cwd, public_key, *argv = read
+    try:
+        return ExecRequest(
+            tool=tool, cwd=cwd, public_key=public_key or None, argv=tuple(argv), target=target
+        )
+    except ValidationError as error:
+        raise named(error) from None
 
 
 def _text(word: bytes, place: int) -> str:
@@ -63,7 +81,11 @@ def field(name: str, value: str) -> bytes:
 
 
 def run_fields(
-    exec_id: str, env: Mapping[str, str], unset: Sequence[str], certificate: str | None
+    exec_id: str,
+    env: Mapping[str, str],
+    unset: Sequence[str],
+    certificate: str | None,
+    identity: str | None = None,
 ) -> Iterator[bytes]:
     """The verdict that lets a call run."""
     yield field("exec", exec_id)
@@ -73,6 +95,8 @@ def run_fields(
         yield field("set", f"{name}={value}")
     if certificate is not None:
         yield field("cert", certificate)
+    if identity is not None:
+        yield field("identity", identity)
     yield field("verdict", "run")
 
 

@@ -1,5 +1,8 @@
 """Errors over HTTP: problem details (RFC 9457), or the shim's fields where a shim asks."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -17,22 +20,29 @@ def answer(request: Request, error: StyxError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
     if error.retryable:
         headers["Retry-After"] = "1"
+    return _problem(request, error.status, error.code, error.detail, error.retryable, headers)
+
+
+def _problem(
+    request: Request,
+    status: int,
+    code: str,
+    detail: str,
+    retryable: bool = False,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     if request.headers.get("accept") == SHIM_TYPE:
-        body = b"".join(refuse_fields(EXIT.get(error.status, 69), error.detail))
-        return Response(body, error.status, headers, SHIM_TYPE)
-    return JSONResponse(
-        {
-            "type": "about:blank",
-            "title": error.code.replace("_", " "),
-            "status": error.status,
-            "detail": error.detail,
-            "code": error.code,
-            "retryable": error.retryable,
-        },
-        error.status,
-        headers,
-        "application/problem+json",
-    )
+        body = b"".join(refuse_fields(EXIT.get(status, 69), detail))
+        return Response(body, status, headers, SHIM_TYPE)
+    problem = {
+        "type": "about:blank",
+        "title": code.replace("_", " "),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "retryable": retryable,
+    }
+    return JSONResponse(problem, status, headers, "application/problem+json")
 
 
 def install(app: FastAPI) -> None:
@@ -50,8 +60,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
-        body = {"type": "about:blank", "title": str(error.detail), "status": error.status_code}
-        return JSONResponse(body, error.status_code, media_type="application/problem+json")
+        phrase = HTTPStatus(error.status_code).phrase
+        code = phrase.lower().replace(" ", "_")
+        return _problem(request, error.status_code, code, phrase, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def fault(request: Request, error: Exception) -> Response:

@@ -3,9 +3,10 @@
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
 from styx_core.contract.broker import ProjectCreated, TaskEnded, TaskStarted
 from styx_core.contract.grants import AdmitTask, RetireTask
-from styx_core.contract.values import Line, Name
+from styx_core.contract.values import Id, Line, Name
 from styx_core.errors import Invalid
 from styx_core.ids import new_id
 
@@ -32,7 +33,7 @@ class NewProject(Body):
 class NewTask(Body):
     """A task to start."""
 
-    project: str | None = None
+    project: Name | None = None
     agent: Name = "agent"
     name: Line = ""
     branch: Line | None = None
@@ -65,10 +66,10 @@ async def create_project(body: NewProject, deps: TheDeps, caller: TheCaller) -> 
     project_id, now = new_id("prj"), deps.now()
 
     def save(c: Connection) -> None:
-        taken = select(repo.PROJECT.c.id).where(repo.PROJECT.c.name == body.name)
-        if c.execute(taken).first() is not None:
-            raise Invalid(f"name: there is a project {body.name!r} already")
-        repo.add(c, repo.PROJECT, id=project_id, name=body.name)
+        try:
+            repo.add(c, repo.PROJECT, id=project_id, name=body.name)
+        except IntegrityError:
+            raise Invalid(f"name: there is a project {body.name!r} already") from None
         deps.outbox.record(
             c,
             ProjectCreated(
@@ -129,7 +130,7 @@ def _started(deps: Deps, task_id: str, token: str, project: str) -> Started:
 
 
 @router.post("/v1/tasks/{task_id}/end")
-async def end_task(task_id: str, deps: TheDeps, caller: TheCaller) -> dict[str, str]:
+async def end_task(task_id: Id, deps: TheDeps, caller: TheCaller) -> dict[str, str]:
     """End a task: its token dies first, then all that it holds."""
     now = deps.now()
 

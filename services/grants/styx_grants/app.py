@@ -10,7 +10,7 @@ from styx_core.outbox import Outbox
 from styx_core.service import Context, Running, Service
 from styx_core.telemetry import OUTBOX as OUTBOX_ROWS
 
-from styx_grants import handlers, handlers_people
+from styx_grants import handlers, handlers_people, handlers_signing
 from styx_grants.deps import Deps, SteadyClock
 from styx_grants.ending import Sweeper
 from styx_grants.models import METADATA, OUTBOX
@@ -31,7 +31,9 @@ async def open_grants(context: Context) -> AsyncIterator[Running]:
     for watch in watches:
         watch.start()
     try:
-        yield Running(handlers=handlers_of("grants", deps, handlers, handlers_people))
+        yield Running(
+            handlers=handlers_of("grants", deps, handlers, handlers_people, handlers_signing)
+        )
     finally:
         for watch in watches:
             await watch.stop()

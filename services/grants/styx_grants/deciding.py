@@ -14,7 +14,7 @@ from styx_core.signing import decision_payload, verify
 from styx_core.telemetry import DECISIONS
 
 from styx_grants import repository as repo
-from styx_grants.deadlines import Duration, expires_at
+from styx_grants.deadlines import Duration, due, expires_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State, Step, apply
 from styx_grants.policy_terms import Effect
@@ -40,7 +40,7 @@ def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
     scopes = _chosen_scopes(grant, choice)
     duration = Duration(choice.duration) if choice.duration else Duration(grant.duration)
     payload = _signed(c, command, grant, target, scopes, duration)
-    if grant.state != State.PENDING:
+    if grant.state != State.PENDING or due(repo.times(grant), now) is not None:
         raise AlreadyDecided(_who(grant))
     case = _Case(command, grant, target, payload, now)
     if choice.verdict == "deny":
@@ -94,7 +94,8 @@ def _chosen_scopes(grant: repo.Record, choice: Choice) -> tuple[Scope, ...]:
 
 def _who(grant: repo.Record) -> str:
     by = grant.decided_person or grant.decided_by or "its own end"
-    return f"{grant.id} is already {grant.state} ({by})"
+    state = State.EXPIRED if grant.state == State.PENDING else grant.state
+    return f"{grant.id} is already {state} ({by})"
 
 
 def _approve(

@@ -14,7 +14,7 @@ from styx_core.contract.grants import (
     RetireTask,
 )
 from styx_core.contract.grants_events import TaskAdmitted, UseReported
-from styx_core.errors import Forbidden, GrantOver, NotConnected, UnknownGrant
+from styx_core.errors import Forbidden, GrantOver, Invalid, NotConnected, UnknownGrant
 from styx_core.ids import new_id
 from styx_core.scope import Scope
 
@@ -119,6 +119,8 @@ async def request_access(command: RequestAccess, deps: Deps) -> Access:
         reason=command.reason,
         duration=Duration(command.duration) if command.duration else DEFAULT,
     )
+    if asked.duration is Duration.ONCE and asked.digest is None:
+        raise Invalid("duration: `once` is for one command; name it, or ask for another duration")
 
     def ask(c: Connection) -> Access:
         task = repo.task(c, command.task_id)

@@ -5,6 +5,7 @@ here with its event, confirmed by the stream, and only then handed on. What can'
 taken back.
 """
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,7 +16,7 @@ from styx_core.contract.adapters import Issue, Issued, RevokeLease
 from styx_core.contract.grants import Authorized
 from styx_core.contract.grants_events import CredentialIssued, CredentialRevoked, GrantUsed
 from styx_core.db import by
-from styx_core.errors import GrantOver, LoginExpired, NotConnected, StyxError
+from styx_core.errors import GrantOver, Invalid, LoginExpired, NotConnected, StyxError
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
 
@@ -48,7 +49,7 @@ async def issue(deps: Deps, target: repo.Record, grant: repo.Record, call: Call)
     issued = await _minted(deps, target, grant, call)
     try:
         return await _recorded(deps, target, grant, call, issued)
-    except StyxError:
+    except (StyxError, asyncio.CancelledError):  # also when the caller's deadline is over
         await _take_back(deps, target, grant, issued)
         raise
 
@@ -124,17 +125,19 @@ def _save_lease(
         **_about(event), exec_id=call.exec_id, lease_id=sealed.lease_id, operation=call.operation
     )
     deps.outbox.record(c, used)
-    repo.add(
-        c,
-        repo.USE,
-        id=call.exec_id,
-        grant_id=grant.id,
-        task_id=call.task_id,
-        lease_id=sealed.lease_id,
-        at=now,
-    )
+    _add_use(c, grant, call, sealed.lease_id, now)
     recorded = event.id if known is None else known.event_id
     return recorded if known is None or deps.outbox.pending(c, recorded) else None
+
+
+def _add_use(c: Connection, grant: repo.Record, call: Call, lease_id: str, now: datetime) -> None:
+    """Keep the use; who asks again for a lost answer makes no other. Raises `Invalid`."""
+    known = c.execute(by(repo.USE.c.id), {"value": call.exec_id}).one_or_none()
+    if known is None:
+        values = {"grant_id": grant.id, "task_id": call.task_id, "lease_id": lease_id, "at": now}
+        repo.add(c, repo.USE, id=call.exec_id, **values)
+    elif (known.grant_id, known.task_id) != (grant.id, call.task_id):
+        raise Invalid("exec_id: another call has this id; begin the call anew")
 
 
 def _add_lease(c: Connection, event: CredentialIssued, issued: Issued, now: datetime) -> None:

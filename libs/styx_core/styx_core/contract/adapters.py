@@ -6,7 +6,16 @@ from pydantic import AwareDatetime
 
 from styx_core.contract.base import Command, Message
 from styx_core.contract.grants import Sealed
-from styx_core.contract.values import HealthAnswer, Id, Line, Name, Revocable, Words
+from styx_core.contract.values import (
+    Base64,
+    HealthAnswer,
+    Id,
+    Line,
+    Name,
+    Revocable,
+    Signature,
+    Words,
+)
 from styx_core.scope import Scope
 
 
@@ -71,6 +80,15 @@ class RevokeLease(Command[Revoked], owner="adapters", by=("grants",), deadline=6
     credential_ref: Line
     config: dict[str, str]
     handle: dict[str, str]
+
+
+class SignChallenge(Command[Signature], owner="adapters", by=("grants",), deadline=6.0):
+    """Sign one login with a target's stored key, which stays where it is."""
+
+    provider: Name
+    credential_ref: Line
+    config: dict[str, str]
+    data: Base64
 
 
 class CheckHealth(Command[HealthAnswer], owner="adapters", by=("grants",), deadline=20.0):

@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, Field
 
 from styx_core.contract.base import Command, Done, Message
 from styx_core.contract.values import (
+    Base64,
     Duration,
     Env,
     GrantView,
@@ -14,6 +15,7 @@ from styx_core.contract.values import (
     Line,
     Name,
     Revocable,
+    Signature,
     TargetView,
     Words,
 )
@@ -122,6 +124,14 @@ class GetCredential(Command[Authorized], owner="grants", by=("mcp-gateway",), de
     exec_id: Id
     edge_key: str
     public_key: str | None = None
+
+
+class SignLogin(Command[Signature], owner="grants", by=("broker",), deadline=8.0):
+    """Sign one login for a call that is under way, with its target's stored key."""
+
+    task_id: Id
+    exec_id: Id
+    data: Base64
 
 
 class ReportUse(Command[Done], owner="grants", by=("broker",)):

@@ -12,6 +12,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0
 Line = Annotated[str, StringConstraints(max_length=2000)]
 Word = Annotated[str, StringConstraints(max_length=131_072)]
 Words = tuple[Word, ...]
+Base64 = Annotated[str, StringConstraints(max_length=32_768, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Env = Literal["prod", "staging", "preview", "scm"]
 Duration = Literal["once", "15m", "1h", "8h", "task", "always"]
 
@@ -71,3 +72,9 @@ class HealthAnswer(Message):
     ok: bool
     expired: bool
     detail: str
+
+
+class Signature(Message):
+    """A raw Ed25519 signature, base64."""
+
+    signature: str

@@ -101,7 +101,7 @@ PROVIDER = Provider(
                (_ROLE, _DENY, _PROFILE, *_PLACE), local=True),
         Method("cli", "This machine's aws login", (_PROFILE, *_PLACE), local=True, narrows=()),
     ),
-    deploys=(Deploy((*"aws cloudformation deploy --template-file".split(), "{name}",
+    deploys=(Deploy((*["aws", "cloudformation", "deploy", "--template-file"], "{name}",
                      "--stack-name", "{folder}"), "template.y*ml"),),
 )  # fmt: skip
 

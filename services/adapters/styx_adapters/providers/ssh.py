@@ -1,31 +1,44 @@
-"""SSH hosts. Connect: the host trusts the CA that lives in Vault; nothing standing is stored.
+"""SSH hosts. Connect: the host trusts the CA that lives in Vault (nothing standing is stored), or a
+key that Vault keeps and nobody is handed.
 
-Issues an OpenSSH user certificate for a key that the agent's machine made and keeps in an agent
-socket. Narrowed by: one principal per target (a host lists it in `AuthorizedPrincipalsFile`, so a
-certificate for one target opens no other), expiry, optional source addresses, and `force-command`
-for a this-command-once grant. Scopes can't be told apart by sshd: any shell may do anything that
-its user may, so only a forced command is `scoped`. Revoke: by expiry, which is why a certificate
-lives at most five minutes; a session that is open already stays open (ssh(1), sshd_config(5)).
+With the CA it issues an OpenSSH user certificate for a key that the agent's machine made and keeps
+in an agent socket. Narrowed by: one principal per target (a host lists it in
+`AuthorizedPrincipalsFile`, so a certificate for one target opens no other), expiry, optional source
+addresses, and `force-command` for a this-command-once grant. Scopes can't be told apart by sshd:
+any shell may do anything that its user may, so only a forced command is `scoped`. Revoke: by
+expiry, which is why a certificate lives at most five minutes; a host that fetches the revocation
+list refuses it earlier; a session that is open stays open (ssh(1), sshd_config(5)).
+
+With a stored key it issues the key's public half for an agent socket, and Vault signs each login as
+the target's user while the grant lives. Nothing narrows the session (`scoped` is never said), and
+a revoke is `hard`: no more logins are signed.
 """
 
-import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
-from styx_core.errors import Invalid, LoginExpired, ProviderFailed
+from styx_core.errors import Invalid
 from styx_core.provider import Field, Method, Provider
 from styx_core.remote import remote_command
 from styx_core.scope import Scope
 
+from styx_adapters import ssh_stored
 from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret, Want
 from styx_adapters.commands.load import tool
+from styx_adapters.ssh_login import login
 
 HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:]{2,39}\]"
 PORT = r"[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
 USER = r"[a-z_][a-z0-9_-]{0,31}"
 LIFE = timedelta(minutes=5)
 VERIFY_LIFE = timedelta(seconds=60)
-CONNECT_SECONDS = 10.0
+STORED_LIFE = timedelta(hours=1)
+
+_PLACE = (
+    Field("host", "host name or address", pattern=HOST),
+    Field("port", "port", pattern=PORT, default="22", required=False),
+    Field("user", "login name", pattern=USER),
+)
 
 PROVIDER = Provider(
     id="ssh",
@@ -40,11 +53,19 @@ PROVIDER = Provider(
             "ca",
             "The host trusts Styx's CA",
             (
-                Field("host", "host name or address", pattern=HOST),
-                Field("port", "port", pattern=PORT, default="22", required=False),
-                Field("user", "login name", pattern=USER),
+                *_PLACE,
                 Field("source", "source addresses (CIDR)", pattern=r"[0-9a-fA-F.:/,]{1,200}",
                       required=False),
+            ),
+        ),
+        Method(
+            "key",
+            "A key that Vault keeps, for a host that can't trust a CA",
+            (
+                *_PLACE,
+                Field("private_key", "private key (Ed25519, no passphrase)", secret=True,
+                      pattern=r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s]{40,4000}"
+                              r"-----END [A-Z ]{0,20}PRIVATE KEY-----\s*"),
             ),
         ),
     ),
@@ -60,13 +81,19 @@ class SshAdapter:
     async def connect(
         self, method: str, target_id: str, config: Config, secret: Secret
     ) -> Connected:
-        """Log in once with a certificate of a minute that may only run `true`."""
+        """Log in once: with the key, or with a certificate of a minute that may only run `true`."""
         full = {**config, "principal": target_id}
-        await self._login(full)
-        return Connected({"kind": "ca"}, full, f"{config['user']}@{config['host']}")
+        label = f"{config['user']}@{config['host']}"
+        if method == "key":
+            kept = await ssh_stored.bring_in(self._deps.vault, full, secret["private_key"])
+            return Connected(kept, full, label)
+        await self._certified_login(full)
+        return Connected({"kind": "ca"}, full, label)
 
     async def issue(self, secret: Secret, config: Config, want: Want) -> Minted:
-        """A certificate for the agent's key."""
+        """A certificate for the agent's key, or the public half of the stored one."""
+        if "key" in secret:
+            return self._stored(secret, want)
         if want.public_key is None:
             raise Invalid(
                 "public_key: SSH needs a key made on the agent's machine; run `ssh` through the "
@@ -90,16 +117,37 @@ class SshAdapter:
             handle={"key_id": f"{want.grant_id}.{want.lease_id}"},
         )
 
+    def _stored(self, secret: Secret, want: Want) -> Minted:
+        latest = self._deps.now() + STORED_LIFE
+        return Minted(
+            secret={"identity": secret["public"], "env": {}},
+            expires_at=latest if want.until is None else min(want.until, latest),
+            scoped=False,
+            revocable="hard",
+            handle={},
+        )
+
+    async def sign(self, secret: Secret, config: Config, data: bytes) -> bytes:
+        """One login's signature by the stored key. Raises `Forbidden` for any other data."""
+        if "key" not in secret:
+            raise Invalid("data: this target's keys are in agent sockets; nothing is signed here")
+        return await ssh_stored.sign(self._deps.vault, secret, config, data)
+
     async def revoke(self, secret: Secret, config: Config, handle: Mapping[str, str]) -> Ended:
-        """Nothing at the host can be undone: the certificate ends within five minutes."""
+        """Nothing at the host can be undone; the stored key signs no more for this grant."""
+        if "key" in secret:
+            return Ended("hard", "no further login is signed; a session that is open stays open")
         return Ended("expiry", "the certificate ends by itself within five minutes")
 
     async def health(self, secret: Secret, config: Config) -> str:
         """Log in as `connect` does."""
-        await self._login(config)
+        if "key" in secret:
+            await ssh_stored.try_login(self._deps.vault, secret, config)
+        else:
+            await self._certified_login(config)
         return f"{config['user']}@{config['host']}"
 
-    async def _login(self, config: Config) -> None:
+    async def _certified_login(self, config: Config) -> None:
         import asyncssh  # slow to import: only connecting needs it
 
         key = asyncssh.generate_private_key("ssh-ed25519")
@@ -111,29 +159,11 @@ class SshAdapter:
             force_command="true",
             source_address=config.get("source"),
         )
-        pair = (key, asyncssh.import_certificate(certificate))
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                async with asyncssh.connect(
-                    config["host"].strip("[]"),
-                    int(config["port"]),
-                    username=config["user"],
-                    client_keys=[pair],
-                    known_hosts=None,
-                    agent_path=None,
-                    config=None,
-                ) as connection:
-                    await connection.run("true", check=True)
-        except asyncssh.PermissionDenied:
-            raise LoginExpired(
-                f"{config['host']} refuses the certificate: its sshd must have TrustedUserCAKeys "
-                f"with Styx's CA and {config['principal']} in AuthorizedPrincipalsFile"
-            ) from None
-        except (OSError, TimeoutError, asyncssh.Error) as error:
-            raise ProviderFailed(
-                f"{config['host']}:{config['port']} did not answer as an SSH host "
-                f"({type(error).__name__})"
-            ) from None
+        refused = (
+            f"{config['host']} refuses the certificate: its sshd must have TrustedUserCAKeys "
+            f"with Styx's CA and {config['principal']} in AuthorizedPrincipalsFile"
+        )
+        await login(config, (key, asyncssh.import_certificate(certificate)), refused)
 
 
 def _forced(want: Want) -> str | None:

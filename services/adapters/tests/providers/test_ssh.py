@@ -13,6 +13,7 @@ import asyncssh
 import pytest
 import pytest_asyncio
 from conformance import Case, Conformance, now
+from styx_adapters import ssh_login
 from styx_adapters.adapter import Config, Deps, Want
 from styx_adapters.providers import ssh
 from styx_cli.engines.run import running_engines
@@ -62,7 +63,7 @@ async def case(
     vault: Vault, host: SshHost, silent: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Case]:
     """The host as a target."""
-    monkeypatch.setattr(ssh, "CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr(ssh_login, "CONNECT_SECONDS", 3.0)
     nobody = "nobody" if host.user != "nobody" else "daemon"
     yield Case(
         provider=ssh.PROVIDER,

@@ -60,6 +60,8 @@ async def run(which: Which, call: Call) -> Credential:
     if sealed is None:
         raise _withheld(authorized.access)
     secret = _opened(key, sealed.box, use_info(which.grant_id, exec_id))
+    if "identity" in secret:
+        raise Forbidden("the key of this host never leaves Styx; run the wrapped `ssh` instead")
     certificate = secret.get("certificate")
     return Credential(
         kind=sealed.kind,
