@@ -8,6 +8,8 @@ from styx_core.seal import connect_info, seal
 from styx_core.signing import target_payload
 
 from styx_cli.approver import Approver
+from styx_cli.exits import Exit
+from styx_cli.failure import Failure
 
 
 def connect(
@@ -26,8 +28,7 @@ def connect(
     target_id = target_id or new_id("tgt")
     box = None
     if secret:
-        key = approver.client.call("GET", "/v1/catalog")["sealing_key"]
-        box = seal(secret, key, connect_info(target_id))
+        box = _sealed(secret, approver, target_id)
     payload = target_payload(
         project_id=project["id"], target_id=target_id, name=name, provider=provider, env=env
     )
@@ -43,3 +44,15 @@ def connect(
         "signature": approver.sign(payload),
     }
     return approver.client.call("POST", "/v1/targets", body)
+
+
+def _sealed(secret: Mapping[str, str], approver: Approver, target_id: str) -> str:
+    key = approver.client.call("GET", "/v1/catalog")["sealing_key"]
+    try:
+        return seal(secret, key, connect_info(target_id))
+    except ValueError:
+        raise Failure(
+            "Styx has no key to seal the secret to, so it was sent nowhere. Its adapters may be "
+            "just starting: look with `styx status`, then try again.",
+            Exit.UNAVAILABLE,
+        ) from None

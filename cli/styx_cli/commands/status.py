@@ -33,11 +33,13 @@ def status(json: Annotated[bool, typer.Option("--json", help="as JSON")] = False
 
 
 def ready(client: Client, name: str) -> dict[str, Any]:
-    """One service's own word, whether it is ready or not."""
+    """One service's own word, whether it is ready or not. Raises `Failure` where nobody spoke."""
     try:
         found: dict[str, Any] = client.call("GET", f"/services/{name}/readyz")
         return found
     except Failure as failure:
+        if not failure.problem:
+            raise
         return {"ok": False, "parts": {}, **failure.problem}
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
 from typing import Annotated, Any
 
 import typer
@@ -58,25 +59,72 @@ def connect(
     """Connect a target. Secrets are asked for unseen, or read from stdin as NAME=VALUE lines."""
     with plain_errors():
         approver = Approver.from_environ()
-        known = approver.client.call("GET", "/v1/catalog")["providers"]
-        way, fields = find_method(known, provider, method)
-        given = read_secrets(file or [])
-        asked = [f for f in fields if f["secret"] and f["name"] not in given]
-        made = connect_target(
+        made = logged_in(
             approver,
             find_project(approver.client, project),
-            name=name,
-            provider=provider,
-            env=env,
-            method=way,
-            config=pairs(set_ or []),
-            secret=given | ask_secrets(asked),
-            target_id=id_,
+            {"name": name, "provider": provider, "env": env, "id": id_, "config": {}},
+            method,
+            pairs(set_ or []),
+            read_secrets(file or []),
         )
         if json:
             show.as_json(made)
         else:
             print(f"Connected {made['name']}: {made['label']}.")
+
+
+@app.command()
+def reconnect(
+    name: str,
+    method: Annotated[str | None, typer.Option(help="another way than before")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE to change")] = None,
+    file: Annotated[
+        list[str] | None, typer.Option("--file", help="NAME=PATH, a secret that lies in a file")
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="which project")] = None,
+    json: Json = False,
+) -> None:
+    """Give a target a new login; its name, env, rules and grants stay."""
+    with plain_errors():
+        approver = Approver.from_environ()
+        owner = find_project(approver.client, project)
+        known = approver.client.call("GET", "/v1/targets", project=owner["id"])
+        target = next((t for t in known if name in (t["name"], t["id"])), None)
+        if target is None:
+            raise Failure(f"no target {name!r}; `styx targets` shows them", Exit.USAGE)
+        way = method or target["config"].get("method")
+        changed, given = pairs(set_ or []), read_secrets(file or [])
+        made = logged_in(approver, owner, target, way, changed, given)
+        if json:
+            show.as_json(made)
+        else:
+            print(f"Reconnected {made['name']}: {made['label']}.")
+
+
+def logged_in(
+    approver: Approver,
+    project: Mapping[str, Any],
+    target: Mapping[str, Any],
+    method: str | None,
+    changed: Mapping[str, str],
+    given: Mapping[str, str],
+) -> Any:
+    """Connect `target` by `method`, with what `changed`; secrets are `given` or asked for."""
+    providers = approver.client.call("GET", "/v1/catalog")["providers"]
+    way, fields = find_method(providers, target["provider"], method)
+    shown = {f["name"] for f in fields if not f["secret"]}
+    asked = [f for f in fields if f["secret"] and f["name"] not in given]
+    return connect_target(
+        approver,
+        project,
+        name=target["name"],
+        provider=target["provider"],
+        env=target["env"],
+        method=way,
+        config={**{k: v for k, v in target["config"].items() if k in shown}, **changed},
+        secret={**given, **ask_secrets(asked)},
+        target_id=target["id"],
+    )
 
 
 @app.command()
@@ -111,27 +159,31 @@ def health(answer: Mapping[str, Any]) -> str:
 
 
 @app.command()
-def prepare(provider: str) -> None:
-    """What to set up at the other end before `connect`: for ssh, the CA that a host must trust."""
+def prepare(
+    provider: str,
+    method: Annotated[str | None, typer.Option(help="how; default: the provider's first")] = None,
+) -> None:
+    """What to set up at the other end before `connect`, with the id that the target will have."""
     with plain_errors():
-        if provider != "ssh":
-            raise Failure(f"{provider} needs nothing before `styx targets connect`.", Exit.USAGE)
         client = Client.from_environ(os.environ)
-        public = client.call("GET", "/v1/catalog")["public"]
-        target_id = new_id("tgt")
-        krl = "/etc/ssh/styx.krl"
-        print(
-            "# On the host, every minute (cron), and once before the rest: without this list sshd"
-        )
-        print("# would admit no key at all. With it a revoke is felt before a certificate's end.")
-        print(f"curl -fsS {client.address.url}/ssh/krl -o {krl}.new && mv {krl}.new {krl}")
-        print(f"# /etc/ssh/styx_ca.pub\n{public['ssh_ca']}")
-        print(f"# /etc/ssh/principals/<login name>\n{target_id}")
-        print("# sshd_config:")
-        print("TrustedUserCAKeys /etc/ssh/styx_ca.pub")
-        print("AuthorizedPrincipalsFile /etc/ssh/principals/%u")
-        print(f"RevokedKeys {krl}")
-        print(f"# then: styx targets connect NAME --provider ssh --id {target_id} --env …")
+        catalog = client.call("GET", "/v1/catalog")
+        way, _ = find_method(catalog["providers"], provider, method)
+        text = catalog["providers"][provider]["methods"][way]["prepare"]
+        if not text:
+            raise Failure(
+                f"{provider} by {way} needs nothing before `styx targets connect`.", Exit.USAGE
+            )
+        target_id, issuer = new_id("tgt"), catalog["issuer"]
+        words = {
+            "target": target_id,
+            "issuer": issuer,
+            "issuer_host": issuer.partition("://")[2],
+            "styx": client.address.url,
+            "ssh_ca": catalog["public"].get("ssh_ca", ""),
+        }
+        print(Template(text).safe_substitute(words))
+        connecting = f"--provider {provider} --method {way} --id {target_id}"
+        print(f"# then: styx targets connect NAME {connecting} --env …")
 
 
 def find_method(

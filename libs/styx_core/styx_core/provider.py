@@ -41,6 +41,10 @@ class Method:
     """Reads a CLI's own login on the machine where adapters run, so offered only there."""
     narrows: tuple[Scope, ...] | None = None
     """What credentials of targets connected so are narrowed to, if not as the provider says."""
+    prepare: str = ""
+    """What to set up at the other end first, as a `string.Template`: `$target` is the id that the
+    target will have, `$issuer` and `$issuer_host` where Styx's identity is published, `$styx` its
+    address, `$ssh_ca` its CA."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class Provider:
 def _method(raw: dict[str, Any]) -> Method:
     fields = tuple(Field(**each) for each in raw["fields"])
     narrows = None if raw["narrows"] is None else tuple(Scope(s) for s in raw["narrows"])
-    return Method(raw["name"], raw["label"], fields, raw["local"], narrows)
+    return Method(raw["name"], raw["label"], fields, raw["local"], narrows, raw["prepare"])
 
 
 def _without_tools(items: list[tuple[str, Any]]) -> dict[str, Any]:

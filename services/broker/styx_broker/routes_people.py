@@ -174,6 +174,7 @@ async def catalog(deps: TheDeps, _caller: TheCaller) -> dict[str, object]:
     return {
         "sealing_key": deps.catalog.sealing_key,
         "public": deps.catalog.public,
+        "issuer": deps.settings.public_url,
         "disabled": deps.catalog.disabled,
         "providers": {
             p.id: {
@@ -182,7 +183,11 @@ async def catalog(deps: TheDeps, _caller: TheCaller) -> dict[str, object]:
                 "scopes": list(p.scopes),
                 "deploys": [vars(d) for d in p.deploys],
                 "methods": {
-                    m.name: {"label": m.label, "fields": [vars(f) for f in m.fields]}
+                    m.name: {
+                        "label": m.label,
+                        "fields": [vars(f) for f in m.fields],
+                        "prepare": m.prepare,
+                    }
                     for m in p.methods
                 },
             }

@@ -14,7 +14,6 @@ temporary credentials"). A profile that holds a session without a role is handed
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,24 +25,22 @@ from styx_core.secret_shape import SecretShape
 
 from styx_adapters import aws_api
 from styx_adapters.adapter import Config, Connected, Deps, Ended, Minted, Secret, Want
-from styx_adapters.api import Answer
 from styx_adapters.aws_api import Keys
 from styx_adapters.aws_policy import (
     ServiceActions,
     denial,
-    document,
     s3_resources,
     session_policy,
     still_needed,
 )
+from styx_adapters.aws_sts import Sts
+from styx_adapters.aws_trust import PREPARE
 from styx_adapters.commands.load import tool
-from styx_adapters.identity import identity_token
 from styx_adapters.local_login import ACCOUNT
 
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=1)
 POLICY_NAME = "StyxEndedSessions"
-AUDIENCE = "sts.amazonaws.com"
 NOTHING = '{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*","Resource":"*"}]}'
 ARN = r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[\w+=,.@/-]{1,512}"
 URL = r"https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?"
@@ -94,6 +91,7 @@ PROVIDER = Provider(
                       pattern=ARN, required=False),
                 *_PLACE,
             ),
+            prepare=PREPARE,
         ),
         Method("role", "A role, assumed with a stored key", (_ROLE, _DENY, *_KEY, *_PLACE)),
         Method("key", "An IAM user's key, by federation token", (*_KEY, *_PLACE)),
@@ -106,20 +104,11 @@ PROVIDER = Provider(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Session:
-    """What STS gave, and the `aws:userid` that its calls will carry."""
-
-    credentials: Answer
-    user: str
-    arn: str
-
-
 class AwsAdapter:
     """Sessions from STS."""
 
     def __init__(self, deps: Deps) -> None:
-        self._deps = deps
+        self._deps, self._sts = deps, Sts(deps)
         self._ending = asyncio.Lock()
         self._services = ServiceActions(PROVIDER.tools[0])
 
@@ -133,9 +122,11 @@ class AwsAdapter:
     async def health(self, secret: Secret, config: Config) -> str:
         """The identity that sessions will have."""
         if "role_arn" in config:
-            session = await self._role(secret, config, "styx-verify", SHORTEST, {"Policy": NOTHING})
+            session = await self._sts.role(
+                secret, config, "styx-verify", SHORTEST, {"Policy": NOTHING}
+            )
             return session.arn.rpartition("/")[0]
-        keys = await self._keys(secret, config)
+        keys = await self._sts.keys(secret, config)
         return str((await aws_api.call(keys, config, "sts", "get_caller_identity"))["Arn"])
 
     async def issue(self, secret: Secret, config: Config, want: Want) -> Minted:
@@ -152,15 +143,15 @@ class AwsAdapter:
             narrowing["PolicyArns"] = [{"arn": arn} for arn in arns]
         life = self._life(want.until)
         if "role_arn" in config:
-            session = await self._role(secret, config, want.lease_id, life, narrowing)
+            session = await self._sts.role(secret, config, want.lease_id, life, narrowing)
         else:
-            keys = await self._keys(secret, config)
+            keys = await self._sts.keys(secret, config)
             if keys.token:
                 return self._handed_on(keys, config, want)
-            session = await _federated(keys, config, want.lease_id, life, narrowing)
+            session = await self._sts.federated(keys, config, want.lease_id, life, narrowing)
         expires_at = session.credentials["Expiration"]
         return Minted(
-            secret={"env": _environment(_keys(session.credentials), config)},
+            secret={"env": _environment(session.keys(), config)},
             expires_at=expires_at,
             scoped=scoped and config.get("method") != "cli",
             revocable="deny-policy" if _deniable(config) else "expiry",
@@ -185,46 +176,13 @@ class AwsAdapter:
             )  # fmt: skip
         return Ended("deny-policy", "the role denies everything to this session")
 
-    async def _role(
-        self,
-        secret: Secret,
-        config: Config,
-        name: str,
-        life: timedelta,
-        narrowing: Mapping[str, Any],
-    ) -> _Session:
-        """A session of the target's role: by Styx's own identity, or by stored or local keys."""
-        asked = {
-            "RoleArn": config["role_arn"],
-            "RoleSessionName": name,
-            "DurationSeconds": int(life.total_seconds()),
-            **narrowing,
-        }
-        operation, keys = "assume_role", Keys()
-        if config.get("method") == "federation":
-            operation = "assume_role_with_web_identity"
-            asked["WebIdentityToken"] = await identity_token(
-                self._deps, config["target_id"], AUDIENCE
-            )
-        else:
-            keys = await self._keys(secret, config)
-        said = await aws_api.call(keys, config, "sts", operation, **asked)
-        user = Answer("AWS", said["AssumedRoleUser"])
-        return _Session(Answer("AWS", said["Credentials"]), user["AssumedRoleId"], user["Arn"])
-
-    async def _keys(self, secret: Secret, config: Config) -> Keys:
-        """The target's own credentials: the stored ones, or the `aws` CLI's of this machine."""
-        if "account" in config:
-            return await aws_api.profile_keys(self._deps.local(), config["account"])
-        return Keys(secret["access_key_id"], secret["secret_access_key"])
-
     async def _revoker(self, secret: Secret, config: Config) -> Keys:
         """Who may change the role's policy."""
         if "revoke_role_arn" not in config:
-            return await self._keys(secret, config)
+            return await self._sts.keys(secret, config)
         other = {**config, "role_arn": config["revoke_role_arn"]}
-        session = await self._role(secret, other, "styx-revoke", SHORTEST, {})
-        return _keys(session.credentials)
+        session = await self._sts.role(secret, other, "styx-revoke", SHORTEST, {})
+        return session.keys()
 
     async def _ended_sessions(self, keys: Keys, config: Config, role: str) -> list[dict[str, Any]]:
         """The denials still needed: those of sessions that would still be alive."""
@@ -258,29 +216,9 @@ class AwsAdapter:
         )
 
 
-async def _federated(
-    keys: Keys, config: Config, name: str, life: timedelta, narrowing: Mapping[str, Any]
-) -> _Session:
-    """A session of the key's own user. Without any policy it may do nothing at all."""
-    said = await aws_api.call(
-        keys, config, "sts", "get_federation_token",
-        Name=name[:32],
-        DurationSeconds=int(life.total_seconds()),
-        **(narrowing or {"Policy": document(["*"])}),
-    )  # fmt: skip
-    user = Answer("AWS", said["FederatedUser"])
-    return _Session(Answer("AWS", said["Credentials"]), user["FederatedUserId"], user["Arn"])
-
-
 def _deniable(config: Config) -> bool:
     return "role_arn" in config and (
         config.get("deny_policy") == "yes" or "revoke_role_arn" in config
-    )
-
-
-def _keys(credentials: Answer) -> Keys:
-    return Keys(
-        credentials["AccessKeyId"], credentials["SecretAccessKey"], credentials["SessionToken"]
     )
 
 

@@ -34,6 +34,19 @@ LIFE = timedelta(minutes=5)
 VERIFY_LIFE = timedelta(seconds=60)
 STORED_LIFE = timedelta(hours=1)
 
+PREPARE = """\
+# On the host, every minute (cron), and once before the rest: without this list sshd would admit
+# no key at all. With it a revoke is felt before a certificate's own end.
+curl -fsS $styx/ssh/krl -o /etc/ssh/styx.krl.new && mv /etc/ssh/styx.krl.new /etc/ssh/styx.krl
+# /etc/ssh/styx_ca.pub
+$ssh_ca
+# /etc/ssh/principals/<login name>
+$target
+# sshd_config
+TrustedUserCAKeys /etc/ssh/styx_ca.pub
+AuthorizedPrincipalsFile /etc/ssh/principals/%u
+RevokedKeys /etc/ssh/styx.krl"""
+
 _PLACE = (
     Field("host", "host name or address", pattern=HOST),
     Field("port", "port", pattern=PORT, default="22", required=False),
@@ -57,6 +70,7 @@ PROVIDER = Provider(
                 Field("source", "source addresses (CIDR)", pattern=r"[0-9a-fA-F.:/,]{1,200}",
                       required=False),
             ),
+            prepare=PREPARE,
         ),
         Method(
             "key",

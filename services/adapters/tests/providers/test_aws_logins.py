@@ -13,7 +13,7 @@ from adapter_fixture import MemoryVault
 from aws_calls import OBJECT, call
 from aws_federation import Federated, federated_account
 from conformance import Case, Conformance, now
-from styx_adapters import identity
+from styx_adapters import aws_sts, identity
 from styx_adapters.adapter import Deps, Want
 from styx_adapters.local_login import LocalLogin
 from styx_adapters.providers import aws
@@ -38,7 +38,7 @@ def federated(vault: MemoryVault) -> Iterator[tuple[Federated, dict[str, str]]]:
 
     asyncio.run(vault_rsa.make(vault, identity.KEY))  # type: ignore[arg-type]
     jwk = asyncio.run(vault_rsa.public_jwk(vault, identity.KEY))  # type: ignore[arg-type]
-    trust = {"iss": ISSUER, "aud": aws.AUDIENCE, "sub": identity.subject(TARGET)}
+    trust = {"iss": ISSUER, "aud": aws_sts.AUDIENCE, "sub": identity.subject(TARGET)}
     account = Federated(jwk, trust)
     with federated_account(account) as made:
         yield account, made
