@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 from styx_core.contract.grants import Access, Choice, Decide
-from styx_core.contract.grants_events import GrantDecided
+from styx_core.contract.grants_events import ApprovalGiven, GrantDecided
 from styx_core.errors import AlreadyDecided, Forbidden, Invalid
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
@@ -123,6 +123,7 @@ def _approve(
         at=case.now,
     )
     if len(earlier) + 1 < grant.quorum:
+        deps.outbox.record(c, _one_of_several(case, scopes, len(earlier) + 1))
         return
     until = expires_at(duration, case.now, grant.max_seconds)
     values = {"scopes": list(scopes), "duration": duration, "expires_at": until}
@@ -169,6 +170,25 @@ def _settle(
     )
     DECISIONS.labels(choice.verdict, "user").inc()
     deps.outbox.record(c, _told(case, repo.grant(c, grant.id)))
+
+
+def _one_of_several(case: _Case, scopes: tuple[Scope, ...], given: int) -> ApprovalGiven:
+    row = case.grant
+    return ApprovalGiven(
+        id=new_id("evt"),
+        at=case.now,
+        actor=case.command.person,
+        project_id=row.project_id,
+        task_id=row.task_id,
+        grant_id=row.id,
+        target=case.target.name,
+        scopes=scopes,
+        command=tuple(row.command),
+        given=given,
+        quorum=row.quorum,
+        payload=case.payload,
+        signature=case.command.signature,
+    )
 
 
 def _told(case: _Case, row: repo.Record) -> GrantDecided:

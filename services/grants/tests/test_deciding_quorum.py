@@ -2,7 +2,7 @@
 
 import pytest
 from grants_fixture import HOUR, OWNER, START, World, opened
-from styx_core.contract.grants_events import GrantDecided
+from styx_core.contract.grants_events import ApprovalGiven, GrantDecided
 from styx_core.errors import AlreadyDecided, Forbidden
 from styx_grants import repository as repo
 
@@ -37,10 +37,12 @@ async def test_the_second_gives_it_with_the_evidence_of_both(grants: World) -> N
     grants.clock.on(HOUR)
     last = await grants.decide(grant_id, person="lead")
     (told,) = await grants.events(GrantDecided)
+    (first,) = await grants.events(ApprovalGiven)
     approvals = await grants.rows(repo.APPROVAL, grant_id=grant_id)
     assert (last.status, last.expires_at) == ("active", START + 2 * HOUR)
     assert {row.person for row in approvals} == {OWNER, "lead"}
-    assert told.actor == "lead"
+    assert (first.actor, first.given, first.quorum, told.actor) == (OWNER, 1, 2, "lead")
+    assert {first.signature, told.signature} == {row.signature for row in approvals}
     assert (await grants.ask("delete")).access.grant_id == grant_id
 
 

@@ -67,7 +67,7 @@ class AdmitTask(Command[Done], owner="grants", by=("broker",)):
     branch: Line | None = None
 
 
-class RetireTask(Command[Done], owner="grants", by=("broker",)):
+class RetireTask(Command[Done], owner="grants", by=("broker",), deadline=15.0):
     """A task ended: so do all its grants and requests."""
 
     task_id: Id

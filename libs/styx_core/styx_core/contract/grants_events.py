@@ -34,6 +34,15 @@ class GrantDecided(Event, owner="grants"):
     signature: str | None = None
 
 
+class ApprovalGiven(Event, owner="grants"):
+    """One approver of several said yes; the request waits for the others."""
+
+    given: int
+    quorum: int
+    payload: str
+    signature: str
+
+
 class CredentialIssued(Event, owner="grants"):
     """A credential was minted; it leaves only after this is durable."""
 
