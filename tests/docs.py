@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from styx_adapters.commands.coverage import coverage
+from styx_adapters.ways import ways
 from styx_core.contract.base import COMMANDS, EVENTS
 from styx_core.contract.rights import SERVICES, rights
 from styx_core.errors import BY_CODE
@@ -13,6 +14,17 @@ from styx_grants.machine import diagram
 
 ROOT = Path(__file__).parent.parent
 GENERATED = ROOT / "docs" / "generated"
+PROVIDERS = """# Providers
+
+## How each connects
+
+What is issued is narrowed to a grant's scopes only where the last column says so; elsewhere it is
+`scoped: false`, and any grant of it on prod needs a person with MFA.
+
+{ways}
+## What Styx knows of each CLI
+
+{coverage}"""
 NOTE = "<!-- made by `make docs`; edit the source, not this page -->\n\n"
 
 
@@ -65,7 +77,7 @@ def pages() -> dict[Path, str]:
         GENERATED / "contract.md": NOTE + contract_page(),
         GENERATED / "contract.schemas.json": snapshot(),
         GENERATED / "grant-states.md": NOTE + states,
-        GENERATED / "providers.md": NOTE + "# What Styx knows of each CLI\n\n" + coverage(),
+        GENERATED / "providers.md": NOTE + PROVIDERS.format(ways=ways(), coverage=coverage()),
     }
 
 
