@@ -91,7 +91,7 @@ class Outbox:
         future = self._waiting.setdefault(event_id, self._loop.create_future())
         try:
             self._hurry.set()
-            if await db.read(lambda c: self.pending(c, event_id)):
+            if await db.glance(lambda c: self.pending(c, event_id)):
                 await asyncio.wait_for(asyncio.shield(future), seconds)
         except TimeoutError:
             raise Unrecorded(
@@ -141,7 +141,7 @@ class Outbox:
                 future.set_result(None)
 
     async def _relay_batch(self, db: Database, bus: Bus) -> int:
-        rows = await db.read(lambda c: c.execute(self._first).all())
+        rows = await db.glance(lambda c: c.execute(self._first).all())
         if not rows:
             self.lag(0)
             return 0

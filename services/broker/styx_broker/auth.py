@@ -51,7 +51,7 @@ async def agent(request: Request) -> Agent:
     if token is None:
         raise Unauthenticated("no token: start the agent with `styx run -- <agent>`")
     known = fingerprint(token)
-    return Agent(await deps_of(request).db.read(lambda c: repo.live_task(c, known)), token)
+    return Agent(await deps_of(request).db.glance(lambda c: repo.live_task(c, known)), token)
 
 
 async def anyone(request: Request) -> Caller:

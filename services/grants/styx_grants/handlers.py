@@ -84,7 +84,7 @@ async def authorize(command: Authorize, deps: Deps) -> Authorized:
         grants = usable(c, deps, task, target, asked, now)
         return task, target, repo.covering(grants, asked.scopes, asked.digest, command.exec_id)
 
-    task, target, grant = await deps.db.read(find)
+    task, target, grant = await deps.db.glance(find)
     if target.expired:
         raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
     if grant is None:
