@@ -3,8 +3,8 @@
 `write(fn)` runs `fn(connection)` in a writer thread and returns its value once it is committed.
 On SQLite one writer serves a queue and commits in groups (each function in its own savepoint), so
 that 16 callers share one flush to disk; on PostgreSQL a few writers hold a connection each.
-`read(fn)` runs in a pool of threads, `glance(fn)` where a few rows need none. The only file that makes
-engines.
+`read(fn)` runs in a pool of threads; `glance(fn)`, for a few rows, needs none. The only file that
+makes engines.
 """
 
 import asyncio
