@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from styx_core.argv import Grammar, Reading, read
 from styx_core.classify_tree import unfold_all
+from styx_core.places import elsewhere
 from styx_core.scope import UNREADABLE, Scope, Scopes
 from styx_core.tool import Tool
 
@@ -103,7 +104,8 @@ def classify(tool: Tool, argv: Sequence[str]) -> Classified:
         why,
         surface=_surface(tool, reading),
         operation=_operation(rules, reading),
-        identity_switch=any(_switches_identity(tool, flag) for flag in reading.flags),
+        identity_switch=any(_switches_identity(tool, flag) for flag in reading.flags)
+        or elsewhere(tool, reading.node.path, (*reading.operands, *reading.strange), reading.flags),
         mints=_mints(rules, reading),
     )
 

@@ -55,6 +55,9 @@ class Tool:
         fetches: commands that read as well as change: they copy what they find.
         mints: commands (or `"path flag"`s) that print or mint a credential.
         identity: flags that swap the grant's identity or the place it is sent to.
+        home: hosts where a repository that is named with its host is at home; naming another, in a
+            URL anywhere or after a flag of `values`, swaps the place. Empty: nothing names hosts.
+        places: groups whose operands name a repository, `HOST/OWNER/REPO` too.
         harmless: an identity flag -> the settings (`-o Setting=`) that swap nothing.
         secrets: flags whose value is a secret, for redaction.
         surfaces: first word -> the provider's name for that service where it differs.
@@ -96,6 +99,8 @@ class Tool:
     fetches: Words = ()
     mints: Words = ()
     identity: Words = ()
+    home: Words = ()
+    places: Words = ()
     harmless: ByPath = field(default_factory=dict)
     secrets: Words = ()
     surfaces: Mapping[str, str] = field(default_factory=dict)

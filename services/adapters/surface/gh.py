@@ -164,6 +164,8 @@ def _write(version: str, total: int, paths: set[str], options: dict[str, tuple[s
                 "auth status {-t,--show-token}",
             ),
             identity=("--hostname",),
+            home=("github.com", "www.github.com", "gist.github.com", "api.github.com"),
+            places=("repo", "issue transfer", "browse"),
         )
     )
 
