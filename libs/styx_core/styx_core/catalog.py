@@ -8,6 +8,9 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
+
+import structlog
 
 from styx_core.bus import Bus
 from styx_core.errors import StyxError, Unavailable, UnknownTool
@@ -15,6 +18,8 @@ from styx_core.provider import Provider
 from styx_core.redact import redactor
 from styx_core.secret_shape import SecretShape
 from styx_core.tool import Tool
+
+log = structlog.get_logger()
 
 INDEX = "index"
 POLL_SECONDS = 5.0
@@ -29,11 +34,15 @@ async def publish(
 ) -> None:
     """Put every declaration and its tools, then the index that makes them the current edition."""
     providers = tuple(providers)
+    entries: dict[str, bytes] = {}
     for provider in providers:
-        for tool in provider.tools:
-            await bus.catalog_put(f"tool.{tool.name}", tool.to_json().encode())
-        await bus.catalog_put(f"provider.{provider.id}", provider.to_json().encode())
+        entries |= {f"tool.{tool.name}": tool.to_json().encode() for tool in provider.tools}
+        entries[f"provider.{provider.id}"] = provider.to_json().encode()
+    for key, value in entries.items():
+        await bus.catalog_put(key, value)
     index = {
+        # Without it, the same names with other rules would look like the edition that readers have.
+        "edition": sha256(b"\0".join(entries.values())).hexdigest(),
         "providers": [p.id for p in providers],
         "tools": [t.name for p in providers for t in p.tools],
         "disabled": dict(disabled),
@@ -72,19 +81,29 @@ class Catalog:
                 await self._task
 
     async def refresh(self) -> None:
-        """Take the current edition, if it is another than ours. Raises `Unavailable`."""
+        """Take the current edition, if it is another than ours.
+
+        Raises `Unavailable` when it can't be had or read; ours stays.
+        """
         index = await self._bus.catalog_get(INDEX)
         if index is None or index == self._index:
             return
-        read = json.loads(index)
-        tools = {n: Tool.from_json(await self._entry(f"tool.{n}")) for n in read["tools"]}
-        providers = {
-            p: Provider.from_json(await self._entry(f"provider.{p}"), tools)
-            for p in read["providers"]
-        }
-        self.adopt(providers, read["disabled"], read["sealing_key"])
-        self.public = read["public"]
-        self._index = index
+        try:
+            read = json.loads(index)
+            tools = {n: Tool.from_json(await self._entry(f"tool.{n}")) for n in read["tools"]}
+            providers = {
+                p: Provider.from_json(await self._entry(f"provider.{p}"), tools)
+                for p in read["providers"]
+            }
+            public = dict(read["public"])
+            self.adopt(providers, read["disabled"], read["sealing_key"])
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("catalog unreadable", error=f"{type(error).__name__}: {error}")
+            raise Unavailable(
+                "the catalog's new edition can't be read, so the one before it stays;"
+                " run the same release of adapters and of this service"
+            ) from error
+        self.public, self._index = public, index
 
     def adopt(
         self, providers: Mapping[str, Provider], disabled: Mapping[str, str], sealing_key: str

@@ -39,10 +39,12 @@ Job = tuple[Callable[[Connection], Any], "Future[Any]"]
 
 GROUP = 64
 """Most transactions in one commit."""
+KINDS = ("sqlite", "postgresql+psycopg")
+"""Databases that this can be, as SQLAlchemy names them with their driver."""
 
 
 class Database:
-    """One service's own database."""
+    """One service's own database. Raises `ValueError` for a URL of another kind than `KINDS`."""
 
     def __init__(self, url: str, metadata: MetaData, after_commit: Callable[[], None]) -> None:
         self.sqlite = url.startswith("sqlite")
@@ -90,13 +92,13 @@ class Database:
 
     def _read(self, fn: Callable[[Connection], T]) -> T:
         connection = getattr(self._local, "connection", None)
-        if connection is None or connection.invalidated:
-            connection = self.reading.connect()
-            self._local.connection = connection
         try:
+            if connection is None or connection.invalidated:
+                connection = self._local.connection = self.reading.connect()
             return fn(connection)
         except OperationalError as error:
-            connection.invalidate()
+            if connection is not None:
+                connection.invalidate()
             raise _unavailable(error) from error
 
     def _write_loop(self) -> None:
@@ -186,7 +188,13 @@ def _drop(connection: Connection | None) -> None:
 
 
 def _engine(url: str) -> Engine:
-    if not url.startswith("sqlite"):
+    kind = url.partition("://")[0] if "://" in url else ""
+    if kind not in KINDS:
+        raise ValueError(
+            f"no database of the kind {kind!r}: STYX_DATABASE_URL begins with sqlite:/// or"
+            " postgresql+psycopg://"
+        )
+    if kind != "sqlite":
         return create_engine(url, pool_size=10, pool_pre_ping=True)
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 5})
     event.listen(engine, "connect", _set_up_sqlite)

@@ -49,15 +49,11 @@ async def answer(
         try:
             if seconds <= 0:  # its caller has been told already that it was not done
                 raise TimedOut(f"{name} came after its deadline, so it was not done")
-            command = kind.model_validate_json(body)
+            command = _read(kind, body)
             return await asyncio.wait_for(handler(command), seconds)
         except StyxError as error:
             met(error.code)
             return Fault(code=error.code, detail=error.detail, retryable=error.retryable)
-        except ValidationError as error:
-            met(Invalid.code)
-            where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            return Fault(code=Invalid.code, detail=f"{name}: {where}", retryable=False)
         except TimeoutError:
             met(TimedOut.code)
             return Fault(
@@ -68,3 +64,15 @@ async def answer(
             log.exception("handler failed", command=name, error=type(error).__name__)
             detail = f"{kind.owner} failed at {name}; its log says why"
             return Fault(code=Internal.code, detail=detail, retryable=False)
+
+
+def _read(kind: type[Command[Any]], body: bytes) -> Command[Any]:
+    """The command. Raises `Invalid`, which names each field that is wrong and no value."""
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}"
+            for each in error.errors(include_input=False, include_url=False)
+        )
+        raise Invalid(f"{snake(kind.__name__)}: {wrong}") from None

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     delete,
+    func,
     select,
 )
 
@@ -59,9 +60,10 @@ class Outbox:
     def __init__(self, table: Table) -> None:
         self.table = table
         self._delete = delete(table).where(table.c.seq == bindparam("done"))
+        self._count = select(func.count()).select_from(table)
         self._first = select(table).order_by(table.c.seq).limit(BATCH)
         self._wake, self._hurry = asyncio.Event(), asyncio.Event()
-        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self.lag: Callable[[int], None] = lambda _count: None
@@ -88,17 +90,21 @@ class Outbox:
 
     async def durable(self, db: Database, event_id: str, seconds: float) -> None:
         """Wait until the stream holds a committed event. Raises `Unrecorded`."""
-        future = self._waiting.setdefault(event_id, self._loop.create_future())
+        future = self._loop.create_future()
+        self._waiting.setdefault(event_id, set()).add(future)
         try:
             self._hurry.set()
             if await db.glance(lambda c: self.pending(c, event_id)):
-                await asyncio.wait_for(asyncio.shield(future), seconds)
+                async with asyncio.timeout(seconds):
+                    await future
         except TimeoutError:
             raise Unrecorded(
                 "the event stream did not confirm the record, so nothing was issued; try again"
             ) from None
         finally:
-            self._waiting.pop(event_id, None)
+            self._waiting[event_id].discard(future)
+            if not self._waiting[event_id]:
+                del self._waiting[event_id]
 
     def pending(self, connection: Connection, event_id: str) -> bool:
         """Whether an event recorded earlier still waits for the stream's confirmation."""
@@ -136,16 +142,20 @@ class Outbox:
 
     def _confirm(self, rows: Sequence[Row[Any]]) -> None:
         for row in rows:
-            future = self._waiting.get(row.event_id)
-            if future is not None and not future.done():
-                future.set_result(None)
+            for future in self._waiting.get(row.event_id, ()):
+                if not future.done():
+                    future.set_result(None)
+
+    def _left(self, connection: Connection) -> int:
+        return connection.execute(self._count).scalar_one()
 
     async def _relay_batch(self, db: Database, bus: Bus) -> int:
         rows = await db.glance(lambda c: c.execute(self._first).all())
         if not rows:
             self.lag(0)
             return 0
-        self.lag(len(rows))
+        many = len(rows) == BATCH
+        self.lag(await db.glance(self._left) if many else len(rows))
         sent = await asyncio.gather(
             *(bus.publish(r.subject, r.event_id, r.body.encode(), r.trace) for r in rows),
             return_exceptions=True,

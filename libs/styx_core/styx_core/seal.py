@@ -62,7 +62,7 @@ class OpeningKey:
     def open(self, box: str, info: str) -> dict[str, Any]:
         """The secret in a box. Raises `WontOpen`."""
         try:
-            text = _SUITE.decrypt(base64.b64decode(box), self._key, info.encode())
+            text = _SUITE.decrypt(base64.b64decode(box, validate=True), self._key, info.encode())
             secret = json.loads(text)
         except (InvalidTag, ValueError, binascii.Error) as error:
             raise WontOpen("this box is not for this key, grant and request") from error

@@ -1,18 +1,35 @@
 """Settings that every service has: one `STYX_…` variable each, read once in `__main__`."""
 
-from pydantic import SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+import os
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+)
+
+SECRETS_DIR = "STYX_SECRETS_DIR"
 
 
 class Settings(BaseSettings):
-    """How one service reaches the others. Secrets can come from files in `STYX_SECRETS_DIR`."""
+    """How one service reaches the others.
 
-    model_config = SettingsConfigDict(env_prefix="STYX_", extra="ignore", frozen=True)
+    Any of them can come from a file instead, named like its variable (`styx_nats_seed`), in the
+    folder that `STYX_SECRETS_DIR` names: an environment is inherited, and shown by too many tools.
+    Raises `ValueError` that names the variable, or the folder that isn't there, and no value.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="STYX_", extra="ignore", frozen=True, hide_input_in_errors=True
+    )
 
     nats_url: str = "nats://127.0.0.1:4222"
     nats_seed: SecretStr = SecretStr("")
-    database_url: str = ""
-    """SQLAlchemy form: `sqlite:///…` or `postgresql+psycopg://…`."""
+    database_url: str = Field("", repr=False)
+    """May hold a password. SQLAlchemy form: `sqlite:///…` or `postgresql+psycopg://…`."""
     vault_url: str = "http://127.0.0.1:8200"
     vault_role_id: str = ""
     vault_secret_id: SecretStr = SecretStr("")
@@ -30,3 +47,20 @@ class Settings(BaseSettings):
     local_environ: dict[str, str] | None = None
     """HOME, PATH and the like of the developer on whose own machine adapters run, so that a CLI's
     login there may be used; None where they run elsewhere."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What was given, then variables, then files."""
+        folder = os.environ.get(SECRETS_DIR)
+        if folder is None:
+            return init_settings, env_settings
+        if not Path(folder).is_dir():
+            raise ValueError(f"{SECRETS_DIR} names no folder: {folder}")
+        return init_settings, env_settings, SecretsSettingsSource(settings_cls, folder)

@@ -23,6 +23,8 @@ from opentelemetry.trace import Span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from prometheus_client import Counter, Gauge, Histogram
 
+from styx_core.secret_names import MARK, holds_secret, is_secret_name
+
 _tracer = trace.get_tracer("styx")
 _propagator = TraceContextTextMapPropagator()
 
@@ -89,20 +91,24 @@ class Unfailing:
             sys.stderr.flush()
 
 
-def log_as_json(redact: Callable[[str], str], level: str = "INFO") -> None:
-    """Logs go to stderr as JSON lines; every string in them passes `redact` first."""
+class Through(logging.Handler):
+    """The standard library's log records (asyncio's, uvicorn's), said as ours are."""
 
-    def clean(value: object) -> object:
-        if isinstance(value, str):
-            return redact(value)
-        if isinstance(value, Mapping):
-            return {key: clean(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [clean(item) for item in value]
-        return value
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler`."""
+        level = logging.ERROR if record.levelno >= logging.ERROR else logging.WARNING
+        log = structlog.get_logger()
+        log.log(level, record.getMessage(), logger=record.name, exc_info=record.exc_info)
+
+
+def log_as_json(redact: Callable[[str], str], level: str = "INFO") -> None:
+    """Logs go to stderr as JSON lines, and all that is no number passes `redact` first.
+
+    So do the warnings and errors of libraries that use the standard library's `logging`.
+    """
 
     def redacted(_logger: object, _method: str, event: Event) -> Event:
-        return {key: clean(value) for key, value in event.items()}
+        return {redact(key): _clean(redact, key, value) for key, value in event.items()}
 
     structlog.configure(
         processors=[
@@ -117,3 +123,18 @@ def log_as_json(redact: Callable[[str], str], level: str = "INFO") -> None:
         logger_factory=structlog.PrintLoggerFactory(Unfailing()),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    if not any(isinstance(handler, Through) for handler in root.handlers):
+        root.addHandler(Through(logging.WARNING))
+
+
+def _clean(redact: Callable[[str], str], name: str, value: object) -> object:
+    """`value`, which stands under `name`, without secrets and as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {redact(str(k)): _clean(redact, str(k), item) for k, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_clean(redact, name, item) for item in value]
+    text = value if isinstance(value, str) else repr(value)
+    return MARK if is_secret_name(name) and holds_secret(name, text) else redact(text)

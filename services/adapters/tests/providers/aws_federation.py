@@ -13,6 +13,8 @@ from urllib.parse import parse_qs
 
 import jwt
 from moto.iam.models import iam_backends
+from moto.s3.models import s3_backends
+from moto.sts.models import sts_backends
 from styx_cli.demo.account import ACCOUNT, ROLE, Account, StartResponse, _refused, furnish
 from styx_cli.demo.account_rules import Call, Refusal
 from werkzeug.serving import make_server
@@ -73,3 +75,5 @@ def federated_account(account: Federated) -> Iterator[dict[str, str]]:
         server.shutdown()
         thread.join(10)
         server.server_close()
+        for backends in (iam_backends, s3_backends, sts_backends):  # moto keeps them per process
+            backends.reset()

@@ -1,0 +1,6 @@
+"""Lets these tests import the plain modules that stand beside them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
