@@ -36,7 +36,7 @@ from styx_core.contract.rights import (
     inbox,
     next_subject,
 )
-from styx_core.dispatch import Handler, answer
+from styx_core.dispatch import Handler, answer, encoded
 from styx_core.errors import TimedOut, Unavailable, from_wire
 
 log = structlog.get_logger()
@@ -169,7 +169,7 @@ class NatsBus:
             inject(headers)
             try:
                 msg = await self._client.request(
-                    kind.subject, command.model_dump_json().encode(), seconds, headers=headers
+                    kind.subject, encoded(command), seconds, headers=headers
                 )
             except NoRespondersError:
                 raise Unavailable(f"{kind.owner} is not running; nothing was done") from None

@@ -15,6 +15,9 @@ log = structlog.get_logger()
 
 Handler = Callable[[Any], Awaitable[Message]]
 
+MOST_BYTES = 1_000_000
+"""Most of a command: what a NATS message may hold, less room for its headers."""
+
 
 def handlers_of(owner: str, deps: object, *modules: Any) -> dict[type[Command[Any]], Handler]:
     """Each command of an owner with its function: `Authorize` → `authorize(command, deps)`.
@@ -35,6 +38,17 @@ def handlers_of(owner: str, deps: object, *modules: Any) -> dict[type[Command[An
 
 def _bound(function: Callable[..., Awaitable[Message]], deps: object) -> Handler:
     return lambda command: function(command, deps)
+
+
+def encoded(command: Command[Any]) -> bytes:
+    """A command as it crosses the bus. Raises `Invalid` for one that no message can hold."""
+    body = command.model_dump_json().encode()
+    if len(body) > MOST_BYTES:
+        raise Invalid(
+            f"this call is too large ({len(body):,} bytes; Styx can pass on {MOST_BYTES:,}), so "
+            "nothing was asked"
+        )
+    return body
 
 
 async def answer(
@@ -69,7 +83,7 @@ async def answer(
 def _read(kind: type[Command[Any]], body: bytes) -> Command[Any]:
     """The command. Raises `Invalid`, which names each field that is wrong and no value."""
     try:
-        return kind.model_validate_json(body)
+        return kind.model_validate_json(body, strict=True)
     except ValidationError as error:
         wrong = "; ".join(
             f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}"

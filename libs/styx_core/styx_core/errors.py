@@ -108,3 +108,8 @@ class ProviderFailed(StyxError, code="provider_failed", status=502, retryable=Tr
 def from_wire(code: str, detail: str) -> StyxError:
     """The error that a service sent, as an exception; an unknown code becomes `Internal`."""
     return BY_CODE.get(code, Internal)(detail)
+
+
+def reason(error: Exception) -> str:
+    """An error in a word or two for a log: our own says why, any other only what kind it is."""
+    return error.detail if isinstance(error, StyxError) else type(error).__name__

@@ -26,11 +26,12 @@ from sqlalchemy import (
     func,
     select,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
 from styx_core.bus import Bus
 from styx_core.contract.base import Event
 from styx_core.db import Database, by, into
-from styx_core.errors import StyxError, Unrecorded
+from styx_core.errors import StyxError, Unrecorded, reason
 
 log = structlog.get_logger()
 
@@ -135,8 +136,8 @@ class Outbox:
             try:
                 while await self._relay_batch(db, bus):
                     pass
-            except StyxError as error:
-                log.warning("events wait in the outbox", reason=error.detail)
+            except (StyxError, SQLAlchemyError) as error:
+                log.warning("events wait in the outbox", reason=reason(error))
                 await asyncio.sleep(RETRY_SECONDS)
                 self._wake.set()
 

@@ -6,7 +6,6 @@ X25519 + ML-KEM-768 hybrid, so that recorded traffic stays closed to a later qua
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from typing import Any, Self
@@ -64,8 +63,8 @@ class OpeningKey:
         try:
             text = _SUITE.decrypt(base64.b64decode(box, validate=True), self._key, info.encode())
             secret = json.loads(text)
-        except (InvalidTag, ValueError, binascii.Error) as error:
-            raise WontOpen("this box is not for this key, grant and request") from error
+        except (InvalidTag, ValueError, RecursionError):  # the cause would quote what was opened
+            raise WontOpen("this box is not for this key, grant and request") from None
         if not isinstance(secret, dict):
             raise WontOpen("the box holds something else than a secret's fields")
         return secret
@@ -76,15 +75,18 @@ def seal(secret: Mapping[str, Any], public: str, info: str) -> str:
 
     Raises `ValueError` when `public` isn't such a key.
     """
+    text = json.dumps(secret, separators=(",", ":")).encode()
+    return base64.b64encode(_SUITE.encrypt(text, _sealing_key(public), info.encode())).decode()
+
+
+def _sealing_key(public: str) -> MLKEM768X25519PublicKey:
     raw = base64.b64decode(public, validate=True)
     if len(raw) != _MLKEM_PUBLIC + 32:
         raise ValueError("the sealing key has the wrong length")
-    key = MLKEM768X25519PublicKey(
+    return MLKEM768X25519PublicKey(
         MLKEM768PublicKey.from_public_bytes(raw[:_MLKEM_PUBLIC]),
         X25519PublicKey.from_public_bytes(raw[_MLKEM_PUBLIC:]),
     )
-    text = json.dumps(secret, separators=(",", ":")).encode()
-    return base64.b64encode(_SUITE.encrypt(text, key, info.encode())).decode()
 
 
 def use_info(grant_id: str, exec_id: str) -> str:

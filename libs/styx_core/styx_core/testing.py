@@ -22,7 +22,7 @@ from styx_core.contract.rights import (
     entry_subject,
     next_subject,
 )
-from styx_core.dispatch import Handler, answer
+from styx_core.dispatch import Handler, answer, encoded
 from styx_core.errors import TimedOut, Unavailable, from_wire
 
 R = TypeVar("R", bound=Message)
@@ -124,13 +124,14 @@ class MemoryService(Bus):
         kind = type(command)
         check_say(self._name, kind.subject)
         self._check_up()
+        body = encoded(command)
         served = self._server.one_of(kind.subject)
         if served is None:
             raise Unavailable(f"{kind.owner} is not running; nothing was done")
         seconds = kind.deadline if deadline is None else deadline
         carrier: dict[str, str] = {}
         inject(carrier)
-        body, trace = command.model_dump_json().encode(), carrier.get("traceparent", "")
+        trace = carrier.get("traceparent", "")
         # The handler goes on when its caller leaves, as a message that was sent does.
         work = asyncio.ensure_future(answer(*served._handlers[kind.subject], body, trace, seconds))
         try:

@@ -12,11 +12,12 @@ import pytest_asyncio
 from styx_core.bus import Bus
 from styx_core.contract.base import Done
 from styx_core.contract.broker import IdentifyTask, TaskEnded, TaskIdentity
-from styx_core.contract.grants import CheckGrant, ReportUse
+from styx_core.contract.grants import AdmitTask, CheckGrant, ReportUse
 from styx_core.contract.grants_events import GrantDecided, GrantEnded
 from styx_core.errors import (
     Forbidden,
     Internal,
+    Invalid,
     StyxError,
     TimedOut,
     Unauthenticated,
@@ -57,6 +58,15 @@ async def drained(bus: Bus) -> None:
 
 
 class BusBehaviour:
+    async def test_what_no_message_can_hold_is_refused_and_nothing_asked(
+        self, connect: Connect
+    ) -> None:
+        broker = await connect("broker")
+        huge = AdmitTask.model_construct(task_id="x" * 1_000_001)
+        with pytest.raises(Invalid, match="too large"):
+            await broker.request(huge)
+        assert broker.connected()
+
     async def test_a_command_is_answered_by_its_owner(self, connect: Connect) -> None:
         await (await connect("broker")).serve("broker", {IdentifyTask: known})
         assert await (await connect("mcp-gateway")).request(ASK) == WHO

@@ -12,9 +12,10 @@ from styx_core import dispatch
 from styx_core.contract import adapters, broker, grants  # noqa: F401 (they declare the commands)
 from styx_core.contract.base import COMMANDS, Command, Done, Fault, Message
 from styx_core.contract.broker import IdentifyTask, TaskIdentity
-from styx_core.contract.grants import RetireTask
+from styx_core.contract.grants import ReportUse, RetireTask
 from styx_core.dispatch import handlers_of
 from styx_core.errors import BY_CODE, StyxError
+from styx_core.ids import new_id
 
 WHO = TaskIdentity(task_id="tsk", project_id="prj", agent="a", person="p")
 GOOD = {"token_sha256": "0" * 64}
@@ -105,9 +106,9 @@ class Inner(BaseModel):
 @pytest.mark.parametrize(
     "crash",
     [
-        lambda: {}[PLANTED],
+        lambda: dict[str, str]()[PLANTED],
         lambda: int(PLANTED),
-        lambda: Inner(number=PLANTED),  # type: ignore[arg-type]
+        lambda: Inner(number=PLANTED),
     ],
     ids=["key", "value", "validation"],
 )
@@ -196,3 +197,18 @@ async def test_a_service_answers_every_command_of_its_own() -> None:
     assert told.agent == "deps0"
     with pytest.raises(LookupError, match="broker has no handler identify_person"):
         handlers_of("broker", "deps", first)
+
+
+async def test_nothing_is_coerced() -> None:
+    known_id = new_id("exe")
+    good = {"task_id": new_id("tsk"), "exec_id": known_id, "exit_code": 5}
+
+    async def done(_command: Any) -> Message:
+        return Done()
+
+    for wrong in ("5", 5.5, True, None):
+        body = json.dumps({**good, "exit_code": wrong}).encode()
+        found = await dispatch.answer(ReportUse, done, body, "", 10.0)
+        assert isinstance(found, Fault)
+        assert found.detail.startswith("report_use: exit_code: ")
+    assert await dispatch.answer(ReportUse, done, json.dumps(good).encode(), "", 10.0) == Done()

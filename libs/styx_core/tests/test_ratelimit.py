@@ -1,4 +1,4 @@
-"""Rate limits with a clock of the test's own: so many a minute, refilled evenly, each caller apart."""
+"""Rate limits on a clock of the test's own: so many a minute, refilled evenly."""
 
 import pytest
 from hypothesis import given

@@ -12,8 +12,8 @@ WORDS = ("read", "write", "deploy", "delete")
 
 def test_there_are_four_and_their_names_are_their_words() -> None:
     assert tuple(Scope) == WORDS
-    assert EVERY == set(WORDS)
-    assert EVERY - UNREADABLE == {"read"}
+    assert set(WORDS) == EVERY
+    assert {"read"} == EVERY - UNREADABLE
 
 
 @pytest.mark.parametrize("word", ["", "READ", "admin", " read", "read,write"])

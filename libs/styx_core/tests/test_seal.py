@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from styx_core import seal as sealing
 from styx_core.contract.values import Word
 from styx_core.nats_conf import MAX_PAYLOAD
 from styx_core.seal import OpeningKey, WontOpen, connect_info, seal, use_info
@@ -158,3 +159,15 @@ def test_nothing_is_sealed_to_what_is_no_sealing_key(public: str) -> None:
     with pytest.raises(ValueError) as refused:
         seal(SECRET, public, INFO)
     assert "FIXTURE" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "inside", [b"[" * 100_000, b'{"a":' * 100_000, b"\xffFIXTURE", b"FIXTURE-no-json", b""]
+)
+def test_what_was_opened_and_is_no_secret_is_never_quoted(inside: bytes) -> None:
+    key = sealing._sealing_key(KEY.public)
+    box = base64.b64encode(sealing._SUITE.encrypt(inside, key, b"info")).decode()
+    with pytest.raises(WontOpen) as refused:
+        KEY.open(box, "info")
+    assert "FIXTURE" not in str(refused.value)
+    assert refused.value.__cause__ is None

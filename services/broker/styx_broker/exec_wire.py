@@ -32,7 +32,7 @@ class ExecRequest(Message):
 def parse_json(body: bytes) -> ExecRequest:
     """A program's body. Raises `Invalid` naming the part that is wrong."""
     try:
-        return ExecRequest.model_validate_json(body)
+        return ExecRequest.model_validate_json(body, strict=True)
     except ValidationError as error:
         raise named(error) from None
 

@@ -5,7 +5,8 @@ import contextlib
 from typing import ClassVar
 
 import structlog
-from styx_core.errors import StyxError
+from sqlalchemy.exc import SQLAlchemyError
+from styx_core.errors import StyxError, reason
 
 from styx_grants.deps import Deps
 
@@ -41,6 +42,6 @@ class Watch:
         while True:
             try:
                 await self.once()
-            except StyxError as error:
-                log.warning("could not look", watch=type(self).__name__, reason=error.detail)
+            except (StyxError, SQLAlchemyError) as error:
+                log.warning("could not look", watch=type(self).__name__, reason=reason(error))
             await asyncio.sleep(self.seconds)
