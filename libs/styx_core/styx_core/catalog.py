@@ -63,6 +63,8 @@ class Catalog:
         self.disabled: dict[str, str] = {}
         self.sealing_key = ""
         self.public: dict[str, str] = {}
+        self.strip: tuple[str, ...] = ()
+        """Every variable of every provider that may not reach an agent or its tools."""
         self.shapes: tuple[SecretShape, ...] = ()
         self.redact = redactor()
         self._owner: dict[str, tuple[Provider, Tool]] = {}
@@ -113,6 +115,7 @@ class Catalog:
         self.disabled = dict(disabled)
         self.sealing_key = sealing_key
         self._owner = {t.name: (p, t) for p in providers.values() for t in p.tools}
+        self.strip = tuple(dict.fromkeys(name for p in providers.values() for name in p.stripped()))
         self.shapes = tuple(shape for p in providers.values() for shape in p.shapes)
         self.redact = redactor(self.shapes)
 

@@ -28,6 +28,7 @@ CALLS = [
     ("web -v -p22 uptime -v", "web", "uptime -v"),
     ("web -- uptime", "web", "uptime"),
     ("-- web uptime", "web", "uptime"),
+    ("web -- -v uptime", "web", "-v uptime"),
     ("-- web -- ls -l", "web", "ls -l"),
     ("-l ada web ls", "web", "ls"),
     ("-o Port=22 web ls", "web", "ls"),

@@ -116,7 +116,7 @@ class ExecCall:
             exec_id=self.exec_id,
             grant_id=authorized.access.grant_id,
             env={**self.provider.quiet, **secret.get("env", {})},
-            unset=self.provider.stripped(),
+            unset=self._deps.catalog.strip,
             certificate=secret.get("certificate"),
             identity=secret.get("identity"),
             expires_at=sealed.expires_at.isoformat(),

@@ -124,7 +124,7 @@ def _started(deps: Deps, task_id: str, token: str, project: str) -> Started:
         project=project,
         url=deps.settings.public_url,
         tools={tool.name: p.kind for p in providers for tool in p.tools},
-        strip=sorted({name for p in providers for name in p.stripped()}),
+        strip=sorted(deps.catalog.strip),
         quiet={name: value for p in providers for name, value in p.quiet.items()},
     )
 
