@@ -150,11 +150,18 @@ async def test_readers_see_what_was_committed_and_nothing_before(db: Database) -
 
 
 async def test_one_who_leaves_early_spoils_no_others_transaction(db: Database) -> None:
-    go_on = threading.Event()
-    first = asyncio.create_task(db.write(lambda _c: go_on.wait(20)))
+    inside, go_on = threading.Event(), threading.Event()
+
+    def held(_connection: Connection) -> bool:
+        inside.set()
+        return go_on.wait(20)
+
+    first = asyncio.create_task(db.write(held))
+    await asyncio.to_thread(inside.wait, 20)
     later = [asyncio.create_task(db.write(add(n))) for n in range(4)]
     await asyncio.sleep(0)
     later[1].cancel()
+    await asyncio.wait({later[1]})
     go_on.set()
     done = await asyncio.gather(first, *later, return_exceptions=True)
     assert [type(each) for each in done] == [bool, int, asyncio.CancelledError, int, int]

@@ -112,11 +112,12 @@ class ExecCall:
         if sealed is None:
             raise Internal("an active grant came without its credential")
         secret = self._unsealed(authorized.access.grant_id, sealed)
+        env = {**self.provider.quiet, **secret.get("env", {})}
         return Opened(
             exec_id=self.exec_id,
             grant_id=authorized.access.grant_id,
-            env={**self.provider.quiet, **secret.get("env", {})},
-            unset=self._deps.catalog.strip,
+            env=env,
+            unset=tuple(name for name in self._deps.catalog.strip if name not in env),
             certificate=secret.get("certificate"),
             identity=secret.get("identity"),
             expires_at=sealed.expires_at.isoformat(),
