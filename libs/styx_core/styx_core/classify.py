@@ -209,8 +209,9 @@ def _switches_identity(tool: Tool, flag: tuple[str, str | None]) -> bool:
     name, value = flag
     if name not in tool.identity:
         return False
-    setting = (value or "").replace("=", " ").split(" ")[0].lower()
-    return setting not in tool.harmless.get(name, ())
+    setting = (value or "").replace("=", " ").lower().split()
+    harmless = tool.harmless.get(name, ())
+    return " ".join(setting[:1]) not in harmless and " ".join(setting) not in harmless
 
 
 def _surface(tool: Tool, reading: Reading) -> str | None:

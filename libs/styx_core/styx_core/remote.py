@@ -23,12 +23,14 @@ def host(tool: Tool, argv: Sequence[str]) -> str | None:
 def remote_command(tool: Tool, argv: Sequence[str]) -> str | None:
     """What is sent to the host's shell; None for an interactive one."""
     rest = _after_options(tool, argv)
-    command = " ".join(_after_options(tool, rest[1:])) if rest else ""
+    command = " ".join(_after_options(tool, rest[1:]) or ()) if rest else ""
     return command if command.strip() else None
 
 
-def _after_options(tool: Tool, argv: Sequence[str]) -> Sequence[str]:
+def _after_options(tool: Tool, argv: Sequence[str]) -> Sequence[str] | None:
+    """What follows the options; None after one that isn't known: it may take the next word."""
     takes_value = {flag[1] for flag in tool.values if len(flag) == 2}
+    known = takes_value | {flag[1] for flag in tool.switches if len(flag) == 2}
     place = 0
     while place < len(argv) and len(argv[place]) > 1 and argv[place][0] == "-":
         word = argv[place]
@@ -36,6 +38,8 @@ def _after_options(tool: Tool, argv: Sequence[str]) -> Sequence[str]:
         if word == "--":
             break
         taker = next((at for at, letter in enumerate(word) if at and letter in takes_value), None)
+        if not known.issuperset(word[1:taker]):
+            return None
         if taker == len(word) - 1:
             place += 1
     return argv[place:]

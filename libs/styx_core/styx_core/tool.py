@@ -58,7 +58,8 @@ class Tool:
         home: hosts where a repository that is named with its host is at home; naming another, in a
             URL anywhere or after a flag of `values`, swaps the place. Empty: nothing names hosts.
         places: groups whose operands name a repository, `HOST/OWNER/REPO` too.
-        harmless: an identity flag -> the settings (`-o Setting=`) that swap nothing.
+        harmless: an identity flag -> the settings (`-o Setting=`), or a setting with its value,
+            that swap nothing.
         secrets: flags whose value is a secret, for redaction.
         surfaces: first word -> the provider's name for that service where it differs.
         actions: path -> the provider's name for the operation where it can't be derived.

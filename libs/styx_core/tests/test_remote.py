@@ -38,6 +38,9 @@ CALLS = [
     ("ssh://ada@web:22 ls", "web", "ls"),
     ("ssh://web/ ls", "web", "ls"),
     ("ssh://web ls", "web", "ls"),
+    ("-P evil web ls", None, None),
+    ("-vP evil web ls", None, None),
+    ("web -P tag ls", "web", None),
 ]
 
 
@@ -109,4 +112,4 @@ def test_any_vector_gets_an_answer(argv: list[str]) -> None:
 def test_a_tool_without_options_has_its_host_first() -> None:
     plain = Tool(name="rlogin", values=("-l", "--long"))
     assert host(plain, ["-l", "ada", "web"]) == "web"
-    assert host(plain, ["--long", "web"]) == "web", "only flags of one letter take a value here"
+    assert host(plain, ["--long", "web"]) is None, "only flags of one letter take a value here"

@@ -63,8 +63,9 @@ class ExecCall:
         if found.mints:
             raise Forbidden(MINTS)
         scopes, why = found.scopes, found.why
-        if found.identity_switch and self.provider.kind == "env":
-            scopes, why = scopes | CHANGES, f"{why}, {ELSEWHERE}"
+        if found.identity_switch:
+            most = CHANGES.intersection(self.provider.scopes)
+            scopes, why = scopes | most, f"{why}, {ELSEWHERE}"
         words = (self.tool.name, *request.argv)
         hidden = redact_argv(words, self._deps.catalog.shapes, self.tool.secrets)
         try:

@@ -14,7 +14,7 @@ from styx_core.contract.grants import (
     RetireTask,
 )
 from styx_core.contract.grants_events import TaskAdmitted, UseReported
-from styx_core.errors import Forbidden, GrantOver, Invalid, NotConnected, UnknownGrant
+from styx_core.errors import Forbidden, GrantOver, Invalid, UnknownGrant
 from styx_core.ids import new_id
 from styx_core.scope import Scope
 
@@ -24,6 +24,7 @@ from styx_grants.deps import Deps
 from styx_grants.ending import WHY, end, end_task
 from styx_grants.issuing import Call, end_leases, issue
 from styx_grants.machine import State, Step
+from styx_grants.refreshing import connected
 from styx_grants.requesting import Asked, access, open_request, usable
 
 
@@ -85,9 +86,8 @@ async def authorize(command: Authorize, deps: Deps) -> Authorized:
         return task, target, repo.covering(grants, asked.scopes, asked.digest, command.exec_id)
 
     task, target, grant = await deps.db.glance(find)
-    if target.expired:
-        raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
     if grant is None:
+        await connected(deps, target)
 
         def open_it(c: Connection) -> tuple[repo.Record, Access]:
             row = open_request(c, deps, task, target, asked, now)
@@ -122,17 +122,20 @@ async def request_access(command: RequestAccess, deps: Deps) -> Access:
     if asked.duration is Duration.ONCE and asked.digest is None:
         raise Invalid("duration: `once` is for one command; name it, or ask for another duration")
 
-    def ask(c: Connection) -> Access:
+    def find(c: Connection) -> tuple[repo.Record, repo.Record]:
         task = repo.task(c, command.task_id)
-        target = repo.target_named(c, task.project_id, command.target)
-        if target.expired:
-            raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
+        return task, repo.target_named(c, task.project_id, command.target)
+
+    def ask(c: Connection) -> Access:
+        task, target = find(c)
         live = usable(c, deps, task, target, asked, now)
         lasting = [grant for grant in live if grant.duration != Duration.ONCE]
         row = repo.covering(lasting, asked.scopes, None, None)
         row = row or open_request(c, deps, task, target, asked, now)
         return access(c, row, target.name, task.id)
 
+    _, wanted = await deps.db.glance(find)
+    await connected(deps, wanted)
     return await deps.db.write(ask)
 
 

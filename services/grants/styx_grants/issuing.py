@@ -6,6 +6,7 @@ taken back.
 """
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from styx_core.contract.adapters import Issue, Issued, RevokeLease
 from styx_core.contract.grants import Authorized
 from styx_core.contract.grants_events import CredentialIssued, CredentialRevoked, GrantUsed
 from styx_core.db import by
-from styx_core.errors import GrantOver, Invalid, LoginExpired, NotConnected, StyxError
+from styx_core.errors import GrantOver, Invalid, LoginExpired, StyxError
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
 
@@ -24,7 +25,7 @@ from styx_grants import repository as repo
 from styx_grants.deadlines import Duration, due, ends_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State
-from styx_grants.refreshing import mark
+from styx_grants.refreshing import check, connected
 from styx_grants.requesting import access
 
 
@@ -44,8 +45,7 @@ class Call:
 
 async def issue(deps: Deps, target: repo.Record, grant: repo.Record, call: Call) -> Authorized:
     """A credential for one use of a live grant. Raises `GrantOver`, `Unrecorded`, and adapters'."""
-    if target.expired:
-        raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
+    await connected(deps, target)
     issued = await _minted(deps, target, grant, call)
     try:
         return await _recorded(deps, target, grant, call, issued)
@@ -55,7 +55,11 @@ async def issue(deps: Deps, target: repo.Record, grant: repo.Record, call: Call)
 
 
 async def _minted(deps: Deps, target: repo.Record, grant: repo.Record, call: Call) -> Issued:
-    """What adapters mint for this; a login that its provider refuses is marked at once."""
+    """What adapters mint for this.
+
+    A refusal may be of this one call (a role's trust, a clock), so the login itself is tried before
+    its target is marked.
+    """
     once = grant.duration == Duration.ONCE
     command = Issue(
         lease_id=new_id("lse"),
@@ -75,8 +79,9 @@ async def _minted(deps: Deps, target: repo.Record, grant: repo.Record, call: Cal
     )
     try:
         return await deps.bus.request(command)
-    except LoginExpired as refused:
-        await mark(deps, target, expired=True, detail=refused.detail)
+    except LoginExpired:
+        with contextlib.suppress(StyxError):
+            await check(deps, target)
         raise
 
 

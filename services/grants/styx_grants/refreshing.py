@@ -3,6 +3,7 @@
 Only a refusal marks a target expired; a provider or network that is away changes nothing.
 """
 
+import contextlib
 from typing import ClassVar
 
 import structlog
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, select, update
 from styx_core.contract.adapters import CheckHealth
 from styx_core.contract.grants_events import TargetHealthChanged
 from styx_core.contract.values import HealthAnswer
-from styx_core.errors import StyxError
+from styx_core.errors import NotConnected, StyxError
 from styx_core.ids import new_id
 
 from styx_grants import repository as repo
@@ -47,6 +48,16 @@ async def check(deps: Deps, target: repo.Record) -> HealthAnswer:
     if answer.ok or answer.expired:
         await mark(deps, target, expired=answer.expired, detail=answer.detail)
     return answer
+
+
+async def connected(deps: Deps, target: repo.Record) -> None:
+    """Whoever logs in again needn't wait: a marked target is tried now. Raises `NotConnected`."""
+    if not target.expired:
+        return
+    with contextlib.suppress(StyxError):
+        if (await check(deps, target)).ok:
+            return
+    raise NotConnected(f"the login of {target.name} has expired; reconnect it in Styx")
 
 
 async def mark(deps: Deps, target: repo.Record, *, expired: bool, detail: str) -> None:

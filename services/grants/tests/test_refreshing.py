@@ -1,12 +1,17 @@
 """Targets' logins: a refusal marks, a blip does not, and what works again is unmarked."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from grants_fixture import World, opened
+from sqlalchemy import update
 from styx_core.contract.adapters import CheckHealth
+from styx_core.contract.base import Command
 from styx_core.contract.grants import CheckTarget
 from styx_core.contract.grants_events import TargetHealthChanged
 from styx_core.contract.values import HealthAnswer
-from styx_core.errors import Unavailable, UnknownTarget
+from styx_core.errors import LoginExpired, NotConnected, Unavailable, UnknownTarget
 from styx_core.ids import new_id
 from styx_grants import repository as repo
 from styx_grants.refreshing import Refresher
@@ -93,3 +98,32 @@ async def test_a_person_may_have_one_tried_now(grants: World) -> None:
     assert await expired(grants) == {which}
     said = await grants.refused(UnknownTarget, CheckTarget(target_id=new_id("tgt")))
     assert "styx targets" in said
+
+
+async def test_a_refused_call_marks_only_a_login_that_is_refused_too(grants: World) -> None:
+    """A provider may refuse one call (a role's trust, say) of a login that works."""
+    await grants.given()
+    health = Health()
+    refs = await serve(grants, health)
+    grants.adapters.fails = LoginExpired("aws refuses the key")
+    for answer, marked in [(WORKS, 0), (BLIP, 0), (Unavailable("away"), 0), (EXPIRED, 1)]:
+        health.answers = dict.fromkeys(refs.values(), answer)
+        with pytest.raises(LoginExpired):
+            await grants.ask()
+        assert len(await expired(grants)) == marked
+
+
+@pytest.mark.parametrize("ask", [World.call, World.ahead], ids=["call", "ahead"])
+async def test_after_a_new_login_the_next_call_works(
+    grants: World, ask: Callable[..., Command[Any]]
+) -> None:
+    await grants.given()
+    health = Health()
+    refs = await serve(grants, health)
+    await grants.deps.db.write(lambda c: c.execute(update(repo.TARGET).values(expired=True)))
+    for answer in (EXPIRED, BLIP, Unavailable("away")):
+        health.answers = dict.fromkeys(refs.values(), answer)
+        assert "reconnect it" in await grants.refused(NotConnected, ask(grants))
+    health.answers = {}
+    assert await grants.say(ask(grants))
+    assert len(await expired(grants)) == len(refs) - 1
