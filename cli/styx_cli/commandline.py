@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Look for what may be wrong here, and say what to do.",
     "demo": "One agent's calls, all the way, on real parts.",
     "login": "Claim the admin link: become this Styx's owner.",
+    "passkey": "A link for a passkey of your own.",
     "run": "Run an agent as a Styx task.",
     "wrap": "One call of a tool, as a shim makes it.",
     "mcp": "The MCP server of a task, over stdio.",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from styx_core.ids import new_id
+from styx_core.ids import new_id, new_nonce
 from styx_core.seal import connect_info, seal
 from styx_core.signing import target_payload
 
@@ -29,15 +29,12 @@ def connect(
     box = None
     if secret:
         box = _sealed(secret, approver, target_id)
-    payload = target_payload(
-        project_id=project["id"], target_id=target_id, name=name, provider=provider, env=env
-    )
+    about = {"name": name, "provider": provider, "env": env, "nonce": new_nonce()}
+    payload = target_payload(project_id=project["id"], target_id=target_id, **about)
     body = {
         "id": target_id,
         "project": project["id"],
-        "name": name,
-        "provider": provider,
-        "env": env,
+        **about,
         "method": method,
         "config": dict(config),
         "box": box,

@@ -1,4 +1,4 @@
-"""`styx login`: claim the one-time admin link and become this Styx's owner."""
+"""`styx login`: use the admin link, or an invitation, to give this terminal a key."""
 
 import getpass
 import os
@@ -13,6 +13,8 @@ from styx_cli.exits import Exit
 from styx_cli.failure import Failure
 from styx_cli.owner_token import new_secret, raw
 
+LINKS = ("/admin#", "/join#")
+
 app = typer.Typer(add_completion=False)
 
 
@@ -20,24 +22,25 @@ app = typer.Typer(add_completion=False)
 def login(
     name: Annotated[str, typer.Option(help="Your name in decisions and in the log.")] = "",
 ) -> None:
-    """Claim the admin link (asked for, never an argument) and print your token, once."""
+    """Use a link (asked for, never an argument) and print your token, once."""
     with plain_errors():
         link = read_link()
         secret, person = new_secret(), name or os.environ.get("USER") or "owner"
         claim(link, secret, person)
         terminal = sys.stdout.isatty()
         if terminal:
-            print(f"You are {person}, the owner and first approver. Keep this token: it is shown")
-            print("this once and stored nowhere. Whoever holds it decides in your name.\n")
+            print(f"You are {person}. Keep this token: it is shown this once and stored nowhere.")
+            print("Whoever holds it decides in your name.\n")
         print(f"export STYX_ADMIN_TOKEN={secret}")
 
 
 def read_link() -> str:
     """The link from the terminal (unseen) or from stdin. Raises `Failure`."""
     link = getpass.getpass("admin link: ") if sys.stdin.isatty() else sys.stdin.readline()
-    if "/admin#" not in link:
+    if not any(page in link for page in LINKS):
         raise Failure(
-            "that is not an admin link: `styx up` prints it once, as http://…/admin#styx_adm_…",
+            "that is no link to come in by: `styx up` prints the first one, once, as "
+            "http://…/admin#styx_adm_…; an owner makes others, http://…/join#styx_inv_…",
             Exit.USAGE,
         )
     return link.strip()
@@ -45,7 +48,8 @@ def read_link() -> str:
 
 def claim(link: str, secret: str, person: str) -> None:
     """Use the link's code; the broker gets what derives from the secret, never the secret."""
-    url, _, code = link.partition("/admin#")
+    page, _, code = link.partition("#")
+    url = page.removesuffix("/admin").removesuffix("/join")
     known = raw(secret)
     client = Client(Address(url))
     client.call(
@@ -55,7 +59,7 @@ def claim(link: str, secret: str, person: str) -> None:
             "code": code,
             "person": person,
             "bearer": signing.bearer(known),
-            "public_key": signing.public_key(signing.signing_key(known)),
+            "key": signing.public_key(signing.signing_key(known)),
         },
     )
     client.close()

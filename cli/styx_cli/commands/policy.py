@@ -5,6 +5,7 @@ import sys
 from typing import Annotated, Any, TextIO
 
 import typer
+from styx_core.ids import new_nonce
 from styx_core.signing import policy_payload
 
 from styx_cli.approver import Approver
@@ -57,6 +58,7 @@ def find_project(client: Client, named: str | None) -> dict[str, Any]:
 
 def put(approver: Approver, project_id: str, toml: str) -> None:
     """Sign and send a project's rules. Raises `Failure`."""
-    signature = approver.sign(policy_payload(project_id=project_id, toml=toml))
-    body = {"toml": toml, "signature": signature}
+    nonce = new_nonce()
+    signature = approver.sign(policy_payload(project_id=project_id, toml=toml, nonce=nonce))
+    body = {"toml": toml, "nonce": nonce, "signature": signature}
     approver.client.call("PUT", f"/v1/projects/{project_id}/policy", body)

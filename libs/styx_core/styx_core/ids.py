@@ -1,6 +1,7 @@
 """Ids: UUIDv7 (RFC 9562), so that they sort by time, prefixed by kind (`grt_…`, `tsk_…`)."""
 
 import os
+import secrets
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -18,3 +19,8 @@ def new_id(kind: str) -> str:
         value, digit = divmod(value, 32)
         letters.append(_ALPHABET[digit])
     return f"{kind}_{''.join(reversed(letters))}"
+
+
+def new_nonce() -> str:
+    """What keeps a signature from being played again: 128 random bits."""
+    return secrets.token_urlsafe(16)

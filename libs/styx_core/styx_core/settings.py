@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 from pydantic_settings import (
@@ -12,6 +13,15 @@ from pydantic_settings import (
 )
 
 SECRETS_DIR = "STYX_SECRETS_DIR"
+
+
+def web_url(public_url: str) -> str:
+    """Where people's browsers go: by name, since passkeys are never of a bare address."""
+    where = urlsplit(public_url)
+    if where.hostname not in ("127.0.0.1", "::1"):
+        return public_url
+    port = f":{where.port}" if where.port else ""
+    return f"{where.scheme}://localhost{port}"
 
 
 class Settings(BaseSettings):

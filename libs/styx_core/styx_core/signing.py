@@ -2,8 +2,9 @@
 
 The signed bytes are one canonical JSON of everything that the decision means. The approver's side
 makes them from what it showed the person; `grants` makes them again from its own row and compares,
-so that neither a broker nor a page in between can have another thing approved. The key is Ed25519
-(RFC 8032), derived from the approver's own secret, which never leaves their side.
+so that neither a broker nor a page in between can have another thing approved. A terminal's key is
+Ed25519 (RFC 8032), derived from the approver's own secret, which never leaves their side; a passkey
+signs the payload's SHA-256 as its challenge.
 """
 
 import base64
@@ -44,13 +45,17 @@ def decision_payload(
     )
 
 
-def policy_payload(*, project_id: str, toml: str) -> str:
+def policy_payload(*, project_id: str, toml: str, nonce: str) -> str:
     """The text to sign to replace a project's rules."""
     digest = hashlib.sha256(toml.encode()).hexdigest()
-    return _canonical({"styx": "policy/v1", "project": project_id, "sha256": digest})
+    return _canonical(
+        {"styx": "policy/v1", "project": project_id, "sha256": digest, "nonce": nonce}
+    )
 
 
-def target_payload(*, project_id: str, target_id: str, name: str, provider: str, env: str) -> str:
+def target_payload(
+    *, project_id: str, target_id: str, name: str, provider: str, env: str, nonce: str
+) -> str:
     """The text to sign to connect a target: its env decides which laws bind it."""
     return _canonical(
         {
@@ -60,8 +65,51 @@ def target_payload(*, project_id: str, target_id: str, name: str, provider: str,
             "name": name,
             "provider": provider,
             "env": env,
+            "nonce": nonce,
         }
     )
+
+
+def enrol_payload(*, person: str, code_sha256: str) -> str:
+    """What a new passkey signs: whose it will be, and the link that it came in by."""
+    return _canonical({"styx": "enrol/v1", "person": person, "code": code_sha256})
+
+
+def signin_payload(*, nonce: str, session_key: str) -> str:
+    """What a passkey signs to sign in: it vouches for the key of the new web session."""
+    return _canonical({"styx": "signin/v1", "nonce": nonce, "session_key": session_key})
+
+
+def invite_payload(
+    *, code_sha256: str, person: str | None, where: str, role: str | None, seconds: int
+) -> str:
+    """The text to sign to invite somebody, or to add a key of one's own (`role` None)."""
+    return _canonical(
+        {
+            "styx": "invite/v1",
+            "code": code_sha256,
+            "person": person,
+            "where": where,
+            "role": role,
+            "seconds": seconds,
+        }
+    )
+
+
+def role_payload(*, person: str, where: str, role: str | None, nonce: str) -> str:
+    """The text to sign to change what somebody may do in a project."""
+    said = {"person": person, "where": where, "role": role, "nonce": nonce}
+    return _canonical({"styx": "role/v1", **said})
+
+
+def remove_key_payload(*, key_id: str) -> str:
+    """The text to sign to take a key away."""
+    return _canonical({"styx": "remove-key/v1", "key": key_id})
+
+
+def challenge(payload: str) -> bytes:
+    """What a passkey is challenged with to sign a payload."""
+    return hashlib.sha256(payload.encode()).digest()
 
 
 def _canonical(value: object) -> str:

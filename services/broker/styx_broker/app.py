@@ -18,21 +18,28 @@ from styx_broker import (
     problems,
     routes_exec,
     routes_identity,
+    routes_live,
+    routes_members,
     routes_notices,
+    routes_pages,
     routes_people,
+    routes_signin,
     routes_signing,
     routes_tasks,
 )
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
 from styx_broker.exec_wire import MOST_BYTES
+from styx_broker.live import Live
 from styx_broker.models import METADATA, OUTBOX
 from styx_broker.tokens import fingerprint, new_token
 
 ROUTES = (
     *(routes_exec, routes_signing, routes_notices, routes_tasks),
-    *(routes_people, routes_identity),
+    *(routes_people, routes_identity, routes_signin, routes_live, routes_pages),
+    *(routes_members,),
 )
+PER_MINUTE = {"claim": 10, "signin": 60, "public": 600}
 
 
 def build(deps: Deps) -> FastAPI:
@@ -57,22 +64,29 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     outbox = Outbox(OUTBOX)
     outbox.lag = OUTBOX_ROWS.labels("broker").set
     db = Database(context.settings.database_url, METADATA, outbox.wake)
-    catalog, waiting = Catalog(context.bus), Waiting("broker")
-    limits = RateLimit({"exec": context.settings.calls_per_minute, "claim": 10, "public": 600})
+    catalog, waiting, live = Catalog(context.bus), Waiting("broker"), Live()
+    limits = RateLimit({**PER_MINUTE, "exec": context.settings.calls_per_minute})
     await catalog.start()
     await waiting.start(context.bus)
-    deps = Deps(context.bus, db, outbox, catalog, waiting, limits, context.settings, context.now)
+    await live.start(context.bus)
+    edges = (context.bus, db, outbox, catalog, waiting, live, limits)
+    deps = Deps(*edges, context.settings, context.now)
     outbox.start(db, context.bus)
+
+    def drain() -> None:
+        waiting.drain()
+        live.drain()
+
     try:
         yield Running(
             handlers=handlers_of("broker", deps, handlers),
             app=build(deps),
             checks={"catalog": lambda: bool(catalog.providers)},
-            drain=waiting.drain,
+            drain=drain,
             first_start=lambda: admin_code(deps),
         )
     finally:
-        waiting.drain()
+        drain()
         await catalog.stop()
         await outbox.stop()
         await db.close()

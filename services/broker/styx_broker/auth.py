@@ -1,17 +1,22 @@
-"""Who is calling: an agent by its task's token, a person by their bearer, or this machine's owner.
+"""Who is calling: an agent by its task's token, a person by their bearer or their browser's
+session, or this machine's owner. What a person may see and do is `grants`' word, each time.
 
 The embedded stack also listens on a unix socket that only the owner of its data folder can reach.
 Who comes through it may do what harms nobody (start and end tasks, look, revoke) without a token;
 deciding always needs the approver's signature, which no socket can give.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from styx_core.errors import Forbidden, Unauthenticated
+from styx_core.contract.people import EVERYWHERE, GetMembership
+from styx_core.contract.values import Role
+from styx_core.errors import Forbidden, Unauthenticated, UnknownProject
 
 from styx_broker import repository as repo
+from styx_broker import sessions
 from styx_broker.deps import Deps
 from styx_broker.tokens import fingerprint
 
@@ -34,10 +39,22 @@ class Agent:
 
 @dataclass(frozen=True)
 class Caller:
-    """A person. `local`: known by the socket alone."""
+    """A person, and their role by project. `local`: known by the socket alone."""
 
     name: str
+    roles: Mapping[str, Role]
     local: bool = False
+    session: repo.Record | None = None
+
+    def may(self, project_id: str, *wanted: Role) -> bool:
+        """Whether they have one of these roles there; none named: any role at all."""
+        here = {self.roles.get(project_id), self.roles.get(EVERYWHERE)} - {None}
+        return bool(here & set(wanted)) if wanted else bool(here)
+
+    @property
+    def projects(self) -> tuple[str, ...] | None:
+        """The projects that they see; None for all."""
+        return None if EVERYWHERE in self.roles else tuple(self.roles)
 
 
 def _bearer(request: Request) -> str | None:
@@ -59,12 +76,26 @@ async def anyone(request: Request) -> Caller:
     deps, token = deps_of(request), _bearer(request)
     if token is not None:
         known = fingerprint(token)
-        return Caller(await deps.db.read(lambda c: repo.person(c, known)))
+        return await _member(deps, await deps.db.read(lambda c: repo.person(c, known)))
+    cookie = request.cookies.get(sessions.COOKIE)
+    if cookie is not None:
+        row = await deps.db.read(lambda c: sessions.find(c, cookie, deps.now()))
+        if row is None:
+            raise Unauthenticated("you are signed out; sign in again")
+        sessions.checked(deps, request, cookie)
+        return await _member(deps, row.person, row)
     server = request.scope.get("server")
     if server is not None and server[1] is None:
         owner = await deps.db.read(repo.first_person)
-        return Caller(owner or LOCAL_OWNER, local=True)
+        return Caller(owner or LOCAL_OWNER, {EVERYWHERE: "owner"}, local=True)
     raise Unauthenticated("sign in: set STYX_ADMIN_TOKEN to what `styx login` gave you")
+
+
+async def _member(deps: Deps, person: str, session: repo.Record | None = None) -> Caller:
+    known = await deps.bus.request(GetMembership(person=person))
+    if not known.roles:
+        raise Forbidden(f"{person} has no role here any more; ask an owner")
+    return Caller(person, known.roles, session=session)
 
 
 async def signed_in(caller: Annotated[Caller, Depends(anyone)]) -> Caller:
@@ -83,3 +114,17 @@ TheDeps = Annotated[Deps, Depends(the_deps)]
 TheAgent = Annotated[Agent, Depends(agent)]
 TheCaller = Annotated[Caller, Depends(anyone)]
 ThePerson = Annotated[Caller, Depends(signed_in)]
+
+
+async def project_for(deps: Deps, caller: Caller, named: str | None, *wanted: Role) -> repo.Record:
+    """A project by name or id, for somebody with one of these roles in it.
+
+    Raises `UnknownProject` where they have none at all, so that nobody learns what else there is,
+    and `Forbidden` where theirs is not enough.
+    """
+    found = await deps.db.read(lambda c: repo.project(c, named, caller.projects))
+    if not caller.may(found.id):
+        raise UnknownProject(f"no project {found.name!r}")
+    if wanted and not caller.may(found.id, *wanted):
+        raise Forbidden(f"this needs the role {' or '.join(wanted)} in {found.name}")
+    return found

@@ -12,6 +12,8 @@ from styx_core.ratelimit import RateLimit
 from styx_core.settings import Settings
 from styx_core.waiting import Waiting
 
+from styx_broker.live import Live
+
 
 @dataclass
 class Deps:
@@ -22,6 +24,7 @@ class Deps:
     outbox: Outbox
     catalog: Catalog
     waiting: Waiting
+    live: Live
     limits: RateLimit
     settings: Settings
     now: Callable[[], datetime]

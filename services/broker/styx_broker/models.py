@@ -21,10 +21,33 @@ class Project(Row, table=True):
 
 
 class Person(Row, table=True):
-    """Somebody who may sign in. The key they approve with is `grants`' row, not ours."""
+    """Somebody who may sign in. The keys they decide with are `grants`' rows, not ours."""
 
     name: str = Field(primary_key=True)
-    bearer_sha256: str = Field(unique=True)
+    joined_at: datetime
+
+
+class Bearer(Row, table=True):
+    """What a person's terminal shows to be let in, by its hash."""
+
+    sha256: str = Field(primary_key=True)
+    person: str = Field(index=True)
+
+
+class SignIn(Row, table=True):
+    """A nonce that somebody may sign in with, once and soon, by its hash."""
+
+    nonce_sha256: str = Field(primary_key=True)
+    expires_at: datetime
+
+
+class WebSession(Row, table=True):
+    """A browser that is signed in, by its cookie's hash; `grants` knows its key as `session`."""
+
+    cookie_sha256: str = Field(primary_key=True)
+    person: str = Field(index=True)
+    session: str
+    expires_at: datetime
 
 
 class Claim(Row, table=True):

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from styx_core.errors import Internal, Invalid, StyxError, Unauthenticated
 
 from styx_broker.exec_wire import SHIM_TYPE, refuse_fields
+from styx_broker.rendering import page
 
 EXIT = {401: 78, 403: 77, 404: 64, 409: 77, 422: 64, 413: 64}
 """Exit codes of the shim for our statuses; any other is 69, unavailable (sysexits.h)."""
@@ -34,6 +35,10 @@ def _problem(
     if request.headers.get("accept") == SHIM_TYPE:
         body = b"".join(refuse_fields(EXIT.get(status, 69), detail))
         return Response(body, status, headers, SHIM_TYPE)
+    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+        made = page("error.html", {"title": code.replace("_", " "), "detail": detail}, status)
+        made.headers.update(headers or {})
+        return made
     problem = {
         "type": "about:blank",
         "title": code.replace("_", " "),

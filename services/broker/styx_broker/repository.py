@@ -1,17 +1,19 @@
 """The statements of `broker`."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, or_, select, update
+from sqlalchemy import Connection, Row, func, select, update
 from styx_core.db import by, into
 from styx_core.errors import Invalid, Unauthenticated, UnknownProject, UnknownTask
 
-from styx_broker.models import Claim, Person, Project, Task
+from styx_broker.models import Bearer, Claim, Person, Project, SignIn, Task, WebSession
 from styx_broker.tokens import same
 
-PROJECT, PERSON, CLAIM, TASK = (
-    model.metadata.tables[str(model.__tablename__)] for model in (Project, Person, Claim, Task)
+PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION = (
+    model.metadata.tables[str(model.__tablename__)]
+    for model in (Project, Person, Claim, Task, Bearer, SignIn, WebSession)
 )
 
 Record = Row[Any]
@@ -35,23 +37,31 @@ def live_task(c: Connection, token_sha256: str) -> Record:
 
 def person(c: Connection, bearer_sha256: str) -> str:
     """The person that a bearer belongs to. Raises `Unauthenticated`."""
-    row = c.execute(select(PERSON).where(PERSON.c.bearer_sha256 == bearer_sha256)).one_or_none()
-    if row is None or not same(row.bearer_sha256, bearer_sha256):
+    row = c.execute(select(BEARER).where(BEARER.c.sha256 == bearer_sha256)).one_or_none()
+    if row is None or not same(row.sha256, bearer_sha256):
         raise Unauthenticated("this token is nobody's; sign in with `styx login`")
-    return str(row.name)
+    return str(row.person)
 
 
 def first_person(c: Connection) -> str | None:
     """Who claimed the admin link; None before that."""
-    return c.execute(select(PERSON.c.name).limit(1)).scalar_one_or_none()
+    query = select(PERSON.c.name).order_by(PERSON.c.joined_at).limit(1)
+    return c.execute(query).scalar_one_or_none()
 
 
-def project(c: Connection, named: str | None) -> Record:
-    """A project by name or id, or the only one. Raises `UnknownProject` or `Invalid`."""
+def projects(c: Connection, visible: Collection[str] | None = None) -> list[Record]:
+    """Projects by name, of those that are visible (None: all)."""
     query = select(PROJECT).order_by(PROJECT.c.name)
-    if named is not None:
-        query = query.where(or_(PROJECT.c.name == named, PROJECT.c.id == named))
-    rows = c.execute(query).all()
+    some = query if visible is None else query.where(PROJECT.c.id.in_(visible))
+    return list(c.execute(some))
+
+
+def project(c: Connection, named: str | None, visible: Collection[str] | None = None) -> Record:
+    """A project by name or id, or the only one, of those that are visible (None: all).
+
+    Raises `UnknownProject` or `Invalid`.
+    """
+    rows = [r for r in projects(c, visible) if named in (None, r.name, r.id)]
     if len(rows) == 1:
         return rows[0]
     if not rows:

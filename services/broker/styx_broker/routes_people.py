@@ -1,19 +1,15 @@
-"""What people do: see and decide grants, connect targets, set rules, claim the admin link."""
+"""What people do: see and decide grants, connect targets and set rules."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import Field
-from sqlalchemy import Connection
-from starlette.responses import HTMLResponse
 from styx_core.contract.adapters import Connect
-from styx_core.contract.broker import AdminClaimed
 from styx_core.contract.grants import (
     Access,
     CheckTarget,
     Choice,
     Decide,
-    EnrolApprover,
     ListGrants,
     ListTargets,
     PolicyText,
@@ -30,17 +26,16 @@ from styx_core.contract.values import (
     Id,
     Line,
     Name,
+    Nonce,
+    Proof,
     TargetView,
 )
-from styx_core.errors import Forbidden
-from styx_core.ids import new_id
+from styx_core.errors import UnknownTarget
 from styx_core.scope import Scope
 
-from styx_broker import pages
-from styx_broker import repository as repo
-from styx_broker.auth import TheCaller, TheDeps, ThePerson
+from styx_broker.auth import Caller, TheCaller, TheDeps, ThePerson, project_for
+from styx_broker.deps import Deps
 from styx_broker.routes_tasks import Body
-from styx_broker.tokens import fingerprint
 
 router = APIRouter(tags=["people"])
 
@@ -52,7 +47,7 @@ class Decision(Body):
     scopes: tuple[Scope, ...] = ()
     duration: Duration | None = None
     reason: Line | None = None
-    signature: str = Field(max_length=200)
+    signature: Proof
 
 
 class Revocation(Body):
@@ -72,23 +67,16 @@ class NewTarget(Body):
     method: Name
     config: dict[str, str] = Field(default_factory=dict)
     box: str | None = Field(None, max_length=100_000)
-    signature: str = Field(max_length=200)
+    nonce: Nonce
+    signature: Proof
 
 
 class NewPolicy(Body):
     """A project's rules, and the approver's signature over them."""
 
     toml: str = Field(max_length=1_000_000)
-    signature: str = Field(max_length=200)
-
-
-class Claim(Body):
-    """The one-time code, and what the claimer's side derived from its own secret."""
-
-    code: str = Field(max_length=100)
-    person: Name
-    bearer: str = Field(pattern="^styx_per_[0-9a-f]{64}$")
-    public_key: str = Field(max_length=100)
+    nonce: Nonce
+    signature: Proof
 
 
 States = Annotated[list[str] | None, Query()]
@@ -96,14 +84,17 @@ States = Annotated[list[str] | None, Query()]
 
 @router.get("/v1/grants")
 async def grants(
-    deps: TheDeps, _caller: TheCaller, state: States = None, project: Name | None = None
+    deps: TheDeps, caller: TheCaller, state: States = None, project: Name | None = None
 ) -> list[GrantView]:
     """Grants, newest first; `state` may be given more than once."""
-    found = await deps.db.read(lambda c: repo.project(c, project)) if project else None
-    listed = await deps.bus.request(
-        ListGrants(project_id=found.id if found else None, states=tuple(state or ()))
-    )
+    projects = await _projects(deps, caller, project)
+    listed = await deps.bus.request(ListGrants(projects=projects, states=tuple(state or ())))
     return list(listed.grants)
+
+
+async def _projects(deps: Deps, caller: Caller, named: str | None) -> tuple[str, ...] | None:
+    """The projects that a caller's question is about; None for all there are."""
+    return ((await project_for(deps, caller, named)).id,) if named else caller.projects
 
 
 @router.post("/v1/grants/{grant_id}/decision")
@@ -125,18 +116,17 @@ async def revoke(grant_id: Id, body: Revocation, deps: TheDeps, caller: TheCalle
 
 @router.get("/v1/targets")
 async def targets(
-    deps: TheDeps, _caller: TheCaller, project: Name | None = None
+    deps: TheDeps, caller: TheCaller, project: Name | None = None
 ) -> list[TargetView]:
-    """The targets of a project, or all."""
-    found = await deps.db.read(lambda c: repo.project(c, project)) if project else None
-    listed = await deps.bus.request(ListTargets(project_id=found.id if found else None))
+    """The targets of a project, or all that the caller sees."""
+    listed = await deps.bus.request(ListTargets(projects=await _projects(deps, caller, project)))
     return list(listed.targets)
 
 
 @router.post("/v1/targets", status_code=201)
 async def connect(body: NewTarget, deps: TheDeps, person: ThePerson) -> TargetView:
     """Connect a target: `adapters` verifies and stores its credential, then it is saved."""
-    project = await deps.db.read(lambda c: repo.project(c, body.project))
+    project = await project_for(deps, person, body.project, "owner")
     made = await deps.bus.request(
         Connect(
             target_id=body.id,
@@ -157,14 +147,18 @@ async def connect(body: NewTarget, deps: TheDeps, person: ThePerson) -> TargetVi
             label=made.label,
             credential_ref=made.credential_ref,
             person=person.name,
+            nonce=body.nonce,
             signature=body.signature,
         )
     )
 
 
 @router.post("/v1/targets/{target_id}/check")
-async def check_target(target_id: Id, deps: TheDeps, _caller: TheCaller) -> HealthAnswer:
+async def check_target(target_id: Id, deps: TheDeps, caller: TheCaller) -> HealthAnswer:
     """Try a target's own login with its provider now."""
+    listed = await deps.bus.request(ListTargets(projects=caller.projects))
+    if target_id not in {target.id for target in listed.targets}:
+        raise UnknownTarget(f"no target {target_id}; `styx targets` shows them")
     return await deps.bus.request(CheckTarget(target_id=target_id))
 
 
@@ -197,9 +191,9 @@ async def catalog(deps: TheDeps, _caller: TheCaller) -> dict[str, object]:
 
 
 @router.get("/v1/projects/{project}/policy")
-async def read_policy(project: Name, deps: TheDeps, _caller: TheCaller) -> PolicyText:
+async def read_policy(project: Name, deps: TheDeps, caller: TheCaller) -> PolicyText:
     """A project's rules as TOML."""
-    found = await deps.db.read(lambda c: repo.project(c, project))
+    found = await project_for(deps, caller, project)
     return await deps.bus.request(ReadPolicy(project_id=found.id))
 
 
@@ -208,39 +202,5 @@ async def put_policy(
     project: Name, body: NewPolicy, deps: TheDeps, person: ThePerson
 ) -> PolicyText:
     """Replace a project's rules."""
-    found = await deps.db.read(lambda c: repo.project(c, project))
-    return await deps.bus.request(
-        PutPolicy(project_id=found.id, toml=body.toml, person=person.name, signature=body.signature)
-    )
-
-
-@router.post("/v1/claim", status_code=201)
-async def claim(body: Claim, request: Request, deps: TheDeps) -> dict[str, str]:
-    """Use the admin link: the claimer becomes the owner and first approver."""
-    deps.limits.take("anyone", "claim", "too many tries of the admin link")
-    now = deps.now()
-    if await deps.db.read(repo.claimed):
-        raise Forbidden("the admin link was used already")
-    # Used up first: a code that was tried in vain is gone, one that was copied is worth nothing.
-    await deps.db.write(lambda c: repo.use_claim(c, fingerprint(body.code)))
-    await deps.bus.request(EnrolApprover(person=body.person, public_key=body.public_key))
-    event = AdminClaimed(id=new_id("evt"), at=now, actor=body.person, person=body.person)
-
-    def save(c: Connection) -> None:
-        repo.add(c, repo.PERSON, name=body.person, bearer_sha256=fingerprint(body.bearer))
-        deps.outbox.record(c, event)
-
-    await deps.db.write(save)
-    return {"person": body.person}
-
-
-@router.get("/admin", include_in_schema=False)
-async def admin() -> HTMLResponse:
-    """Where the admin link leads."""
-    return pages.admin()
-
-
-@router.get("/grants/{grant_id}", include_in_schema=False)
-async def grant_page(grant_id: Id) -> HTMLResponse:
-    """Where a waiting call's link leads. It shows nothing about the request: nobody is known."""
-    return pages.grant(grant_id)
+    found = await project_for(deps, person, project, "owner")
+    return await deps.bus.request(PutPolicy(project_id=found.id, person=person.name, **dict(body)))

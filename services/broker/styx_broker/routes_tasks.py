@@ -6,12 +6,13 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 from styx_core.contract.broker import ProjectCreated, TaskEnded, TaskStarted
 from styx_core.contract.grants import AdmitTask, RetireTask
+from styx_core.contract.people import EVERYWHERE
 from styx_core.contract.values import Id, Line, Name
-from styx_core.errors import Invalid
+from styx_core.errors import Forbidden, Invalid, UnknownTask
 from styx_core.ids import new_id
 
 from styx_broker import repository as repo
-from styx_broker.auth import TheCaller, TheDeps
+from styx_broker.auth import TheCaller, TheDeps, project_for
 from styx_broker.deps import Deps
 from styx_broker.tokens import fingerprint, new_token
 
@@ -53,16 +54,17 @@ class Started(Body):
 
 
 @router.get("/v1/projects")
-async def projects(deps: TheDeps, _caller: TheCaller) -> list[dict[str, str]]:
-    """All projects by name."""
-    query = select(repo.PROJECT).order_by(repo.PROJECT.c.name)
-    rows = await deps.db.read(lambda c: c.execute(query).all())
+async def projects(deps: TheDeps, caller: TheCaller) -> list[dict[str, str]]:
+    """The projects that the caller sees, by name."""
+    rows = await deps.db.read(lambda c: repo.projects(c, caller.projects))
     return [{"id": row.id, "name": row.name} for row in rows]
 
 
 @router.post("/v1/projects", status_code=201)
 async def create_project(body: NewProject, deps: TheDeps, caller: TheCaller) -> dict[str, str]:
     """Make a project."""
+    if not caller.may(EVERYWHERE, "owner"):
+        raise Forbidden("only an owner of this Styx makes projects")
     project_id, now = new_id("prj"), deps.now()
 
     def save(c: Connection) -> None:
@@ -88,7 +90,7 @@ async def create_project(body: NewProject, deps: TheDeps, caller: TheCaller) -> 
 @router.post("/v1/tasks", status_code=201)
 async def start_task(body: NewTask, deps: TheDeps, caller: TheCaller) -> Started:
     """Start a task. `grants` admits it first, so that its first call finds it known."""
-    project = await deps.db.read(lambda c: repo.project(c, body.project))
+    project = await project_for(deps, caller, body.project, "owner", "approver", "member")
     task_id, token, now = new_id("tsk"), new_token("tsk"), deps.now()
     about = {"agent": body.agent, "person": caller.name}
     where = {"branch": body.branch, "worktree": body.worktree}
@@ -136,6 +138,8 @@ async def end_task(task_id: Id, deps: TheDeps, caller: TheCaller) -> dict[str, s
 
     def save(c: Connection) -> None:
         row = repo.end_task(c, task_id, now)
+        if not caller.may(row.project_id, "owner", "approver", "member"):
+            raise UnknownTask(f"no running task {task_id[:40]!r}")
         deps.outbox.record(
             c,
             TaskEnded(
@@ -154,9 +158,11 @@ async def end_task(task_id: Id, deps: TheDeps, caller: TheCaller) -> dict[str, s
 
 
 @router.get("/v1/tasks")
-async def tasks(deps: TheDeps, _caller: TheCaller) -> list[dict[str, str | None]]:
-    """Running tasks, newest first."""
+async def tasks(deps: TheDeps, caller: TheCaller) -> list[dict[str, str | None]]:
+    """Running tasks that the caller sees, newest first."""
     query = select(repo.TASK).where(repo.TASK.c.ended_at.is_(None))
+    if caller.projects is not None:
+        query = query.where(repo.TASK.c.project_id.in_(caller.projects))
     rows = await deps.db.read(lambda c: c.execute(query.order_by(repo.TASK.c.id.desc())).all())
     shown = ("id", "project_id", "agent", "person", "name", "branch")
     return [

@@ -8,13 +8,17 @@ from styx_core.db import Database
 from styx_core.dispatch import handlers_of
 from styx_core.outbox import Outbox
 from styx_core.service import Context, Running, Service
+from styx_core.settings import web_url
 from styx_core.telemetry import OUTBOX as OUTBOX_ROWS
 
-from styx_grants import handlers, handlers_people, handlers_signing
+from styx_grants import handlers, handlers_keys, handlers_people, handlers_signing
 from styx_grants.deps import Deps, SteadyClock
 from styx_grants.ending import Sweeper
 from styx_grants.models import METADATA, OUTBOX
+from styx_grants.passkeys import RelyingParty
 from styx_grants.refreshing import Refresher
+
+HANDLERS = (handlers, handlers_keys, handlers_people, handlers_signing)
 
 
 @asynccontextmanager
@@ -25,15 +29,14 @@ async def open_grants(context: Context) -> AsyncIterator[Running]:
     db = Database(context.settings.database_url, METADATA, outbox.wake)
     catalog = Catalog(context.bus)
     await catalog.start()
-    deps = Deps(context.bus, db, outbox, catalog, SteadyClock(context.now))
+    party = RelyingParty(web_url(context.settings.public_url))
+    deps = Deps(context.bus, db, outbox, catalog, SteadyClock(context.now), party)
     outbox.start(db, context.bus)
     watches = (Sweeper(deps), Refresher(deps))
     for watch in watches:
         watch.start()
     try:
-        yield Running(
-            handlers=handlers_of("grants", deps, handlers, handlers_people, handlers_signing)
-        )
+        yield Running(handlers=handlers_of("grants", deps, *HANDLERS))
     finally:
         for watch in watches:
             await watch.stop()

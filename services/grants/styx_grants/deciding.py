@@ -10,9 +10,11 @@ from styx_core.contract.grants_events import ApprovalGiven, GrantDecided
 from styx_core.errors import AlreadyDecided, Forbidden, Invalid
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
-from styx_core.signing import decision_payload, verify
+from styx_core.signing import decision_payload
 from styx_core.telemetry import DECISIONS
 
+from styx_grants import people_rows as rows
+from styx_grants import proofs
 from styx_grants import repository as repo
 from styx_grants.deadlines import Duration, due, expires_at
 from styx_grants.deps import Deps
@@ -36,10 +38,12 @@ def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
     """Apply one person's signed choice. Raises our errors; nothing is changed then."""
     choice = command.choice
     grant = repo.grant(c, choice.grant_id, lock=True)
+    if rows.DECIDING.isdisjoint(rows.roles_in(c, command.person, grant.project_id)):
+        raise Forbidden(f"{command.person} is not an approver here")
     target = c.execute(select(repo.TARGET).where(repo.TARGET.c.id == grant.target_id)).one()
     scopes = _chosen_scopes(grant, choice)
     duration = Duration(choice.duration) if choice.duration else Duration(grant.duration)
-    payload = _signed(c, command, grant, target, scopes, duration)
+    payload = _signed(c, deps, command, grant, target, scopes, duration)
     if grant.state != State.PENDING or due(repo.times(grant), now) is not None:
         raise AlreadyDecided(_who(grant))
     case = _Case(command, grant, target, payload, now)
@@ -50,19 +54,9 @@ def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
     return access(c, repo.grant(c, grant.id), target.name, grant.task_id)
 
 
-def verified(c: Connection, person: str, payload: str, signature: str) -> repo.Record:
-    """The approver whose key signed this. Raises `Forbidden` or `SignatureRefused`."""
-    approver = c.execute(
-        select(repo.APPROVER).where(repo.APPROVER.c.person == person)
-    ).one_or_none()
-    if approver is None:
-        raise Forbidden(f"{person} is not an approver here")
-    verify(approver.public_key, payload, signature)
-    return approver
-
-
 def _signed(
     c: Connection,
+    deps: Deps,
     command: Decide,
     grant: repo.Record,
     target: repo.Record,
@@ -78,7 +72,8 @@ def _signed(
         duration=duration,
         command=grant.command,
     )
-    verified(c, command.person, payload, command.signature)
+    mfa = grant.mfa and command.choice.verdict == "approve"
+    proofs.proven(c, deps, command.person, payload, command.signature, mfa=mfa)
     return payload
 
 
@@ -119,7 +114,7 @@ def _approve(
         person=person,
         choice=said,
         payload=case.payload,
-        signature=case.command.signature,
+        signature=proofs.text(case.command.signature),
         at=case.now,
     )
     if len(earlier) + 1 < grant.quorum:
@@ -137,8 +132,8 @@ def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
     task = c.execute(select(repo.TASK).where(repo.TASK.c.id == grant.task_id)).one()
     if task.person == person and not grant.own_agent:
         raise Forbidden("the policy wants somebody else than the agent's own person to approve")
-    approver = c.execute(select(repo.APPROVER).where(repo.APPROVER.c.person == person)).one()
-    names = {person, *(f"role:{role}" for role in approver.roles)}
+    roles = rows.roles_in(c, person, grant.project_id)
+    names = {person, *(f"role:{role}" for role in roles)}
     if grant.approvers is not None and names.isdisjoint(grant.approvers):
         raise Forbidden(f"the policy lets only {', '.join(grant.approvers)} approve this")
 
@@ -187,7 +182,7 @@ def _one_of_several(case: _Case, scopes: tuple[Scope, ...], given: int) -> Appro
         given=given,
         quorum=row.quorum,
         payload=case.payload,
-        signature=case.command.signature,
+        signature=proofs.text(case.command.signature),
     )
 
 
@@ -208,5 +203,5 @@ def _told(case: _Case, row: repo.Record) -> GrantDecided:
         why=row.why,
         expires_at=row.expires_at,
         payload=case.payload,
-        signature=case.command.signature,
+        signature=proofs.text(case.command.signature),
     )

@@ -11,6 +11,7 @@ from styx_core.db import Database
 from styx_core.outbox import Outbox
 
 from styx_grants.deadlines import steady
+from styx_grants.passkeys import RelyingParty
 
 
 class SteadyClock:
@@ -38,5 +39,6 @@ class Deps:
     outbox: Outbox
     catalog: Catalog
     now: Callable[[], datetime]
+    party: RelyingParty
     record_seconds: float = field(default=3.0)
     """How long an issue waits for the stream to confirm its record."""

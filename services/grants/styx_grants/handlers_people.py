@@ -1,16 +1,12 @@
 """The commands of people: decide, revoke, list, connect, rules, approvers."""
 
-import base64
 import hashlib
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from sqlalchemy import Connection, delete, func, select
-from styx_core.contract.base import Done
+from sqlalchemy import Connection, delete, select
 from styx_core.contract.grants import (
     Access,
     CheckTarget,
     Decide,
-    EnrolApprover,
     GrantList,
     ListGrants,
     ListRevokedCertificates,
@@ -23,13 +19,14 @@ from styx_core.contract.grants import (
     SaveTarget,
     TargetList,
 )
-from styx_core.contract.grants_events import ApproverEnrolled, PolicyChanged, TargetSaved
+from styx_core.contract.grants_events import PolicyChanged, TargetSaved
 from styx_core.contract.values import HealthAnswer, TargetView
-from styx_core.errors import AlreadyDecided, Forbidden, Invalid, UnknownTarget
+from styx_core.errors import AlreadyDecided, Forbidden, Invalid, UnknownGrant, UnknownTarget
 from styx_core.ids import new_id
 from styx_core.signing import policy_payload, target_payload
 
-from styx_grants import deciding, policy_toml
+from styx_grants import deciding, policy_toml, proofs
+from styx_grants import people_rows as rows
 from styx_grants import repository as repo
 from styx_grants.deps import Deps
 from styx_grants.ending import end
@@ -38,6 +35,7 @@ from styx_grants.machine import State, Step
 from styx_grants.policy_lint import dead_rules
 from styx_grants.refreshing import check
 from styx_grants.requesting import access, policy_text
+from styx_grants.views import grant_views
 
 REVOKE = {State.PENDING: Step.CANCEL, State.ACTIVE: Step.REVOKE}
 
@@ -54,6 +52,7 @@ async def revoke_grant(command: RevokeGrant, deps: Deps) -> Access:
 
     def save(c: Connection) -> Access:
         row = repo.grant(c, command.grant_id, lock=True)
+        _may_revoke(c, command.person, row)
         step = REVOKE.get(State(row.state))
         if step is None:
             raise AlreadyDecided(f"{row.id} is already {row.state}")
@@ -67,16 +66,29 @@ async def revoke_grant(command: RevokeGrant, deps: Deps) -> Access:
     return answer
 
 
+def _may_revoke(c: Connection, person: str, grant: repo.Record) -> None:
+    """Ending access is for everybody who works there; a stranger learns of no grant."""
+    roles = rows.roles_in(c, person, grant.project_id)
+    if not roles and not rows.nobody(c):
+        raise UnknownGrant(f"no grant {grant.id}")
+    if roles == {"auditor"}:
+        raise Forbidden("an auditor only looks; ask a member to revoke it")
+
+
 async def list_grants(command: ListGrants, deps: Deps) -> GrantList:
     """Grants, newest first."""
 
     def look(c: Connection) -> GrantList:
-        query = select(repo.GRANT).order_by(repo.GRANT.c.created_at.desc()).limit(command.limit)
-        if command.project_id is not None:
-            query = query.where(repo.GRANT.c.project_id == command.project_id)
+        query = select(repo.GRANT).order_by(repo.GRANT.c.id.desc()).limit(command.limit)
+        if command.before is not None:
+            query = query.where(repo.GRANT.c.id < command.before)
+        if command.projects is not None:
+            query = query.where(repo.GRANT.c.project_id.in_(command.projects))
+        if command.grant_id is not None:
+            query = query.where(repo.GRANT.c.id == command.grant_id)
         if command.states:
             query = query.where(repo.GRANT.c.state.in_(command.states))
-        return GrantList(grants=tuple(repo.grant_view(c, row) for row in c.execute(query).all()))
+        return GrantList(grants=grant_views(c, c.execute(query).all()))
 
     return await deps.db.read(look)
 
@@ -86,12 +98,12 @@ async def list_targets(command: ListTargets, deps: Deps) -> TargetList:
     now = deps.now()
 
     def look(c: Connection) -> TargetList:
-        project = command.project_id
+        projects = command.projects
         if command.task_id is not None:
-            project = repo.task(c, command.task_id).project_id
-        rows = repo.targets(c, project)
+            projects = (repo.task(c, command.task_id).project_id,)
+        found = repo.targets(c, projects)
         return TargetList(
-            targets=tuple(repo.target_view(c, row, command.task_id, now) for row in rows)
+            targets=tuple(repo.target_view(c, row, command.task_id, now) for row in found)
         )
 
     return await deps.db.read(look)
@@ -113,9 +125,9 @@ async def list_revoked_certificates(
     query = select(repo.LEASE.c.handle).where(
         repo.LEASE.c.ended_at.is_not(None), repo.LEASE.c.expires_at > deps.now()
     )
-    rows = await deps.db.read(lambda c: c.execute(query).scalars().all())
+    found = await deps.db.read(lambda c: c.execute(query).scalars().all())
     return RevokedCertificates(
-        key_ids=tuple(handle["key_id"] for handle in rows if "key_id" in handle)
+        key_ids=tuple(handle["key_id"] for handle in found if "key_id" in handle)
     )
 
 
@@ -128,13 +140,15 @@ async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
         name=command.name,
         provider=command.provider,
         env=command.env,
+        nonce=command.nonce,
     )
 
     def save(c: Connection) -> TargetView:
-        deciding.verified(c, command.person, payload, command.signature)
-        values = command.model_dump(exclude={"target_id", "person", "signature"})
+        rows.must_own(c, command.person, command.project_id)
+        proofs.proven_once(c, deps, command.person, payload, command.signature)
+        values = command.model_dump(exclude={"target_id", "person", "nonce", "signature"})
         c.execute(delete(repo.TARGET).where(repo.TARGET.c.id == command.target_id))
-        taken = [t for t in repo.targets(c, command.project_id) if t.name == command.name]
+        taken = [t for t in repo.targets(c, (command.project_id,)) if t.name == command.name]
         if taken:
             raise Invalid(f"name: this project has a target {command.name!r} already")
         repo.add(c, repo.TARGET, id=command.target_id, expired=False, **values)
@@ -166,10 +180,11 @@ async def put_policy(command: PutPolicy, deps: Deps) -> PolicyText:
         raise Invalid(f"policy: {error}") from None
     for finding in dead_rules(rules):
         raise Invalid(f"policy: rule {finding[0]}: {finding[1]}")
-    payload = policy_payload(project_id=command.project_id, toml=command.toml)
+    payload = policy_payload(project_id=command.project_id, toml=command.toml, nonce=command.nonce)
 
     def save(c: Connection) -> PolicyText:
-        deciding.verified(c, command.person, payload, command.signature)
+        rows.must_own(c, command.person, command.project_id)
+        proofs.proven_once(c, deps, command.person, payload, command.signature)
         c.execute(delete(repo.POLICY).where(repo.POLICY.c.project_id == command.project_id))
         repo.add(c, repo.POLICY, project_id=command.project_id, toml=command.toml)
         deps.outbox.record(
@@ -191,33 +206,3 @@ async def put_policy(command: PutPolicy, deps: Deps) -> PolicyText:
 async def read_policy(command: ReadPolicy, deps: Deps) -> PolicyText:
     """A project's rules as their text."""
     return PolicyText(toml=await deps.db.read(lambda c: policy_text(c, command.project_id)))
-
-
-async def enrol_approver(command: EnrolApprover, deps: Deps) -> Done:
-    """Take the first approver's key: trusted because there is none yet, and never again."""
-    now = deps.now()
-    try:
-        Ed25519PublicKey.from_public_bytes(base64.b64decode(command.public_key, validate=True))
-    except ValueError:
-        raise Invalid("public_key: not an Ed25519 key in base64; nobody was enrolled") from None
-
-    def save(c: Connection) -> None:
-        if c.execute(select(func.count()).select_from(repo.APPROVER)).scalar_one():
-            raise Forbidden("an approver is enrolled already; the link works only once")
-        repo.add(
-            c,
-            repo.APPROVER,
-            person=command.person,
-            public_key=command.public_key,
-            roles=["owner"],
-            enrolled_at=now,
-        )
-        deps.outbox.record(
-            c,
-            ApproverEnrolled(
-                id=new_id("evt"), at=now, actor=command.person, public_key=command.public_key
-            ),
-        )
-
-    await deps.db.write(save)
-    return Done()

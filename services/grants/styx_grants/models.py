@@ -125,13 +125,54 @@ class Use(Row, table=True):
     exit_code: int | None = None
 
 
-class Approver(Row, table=True):
-    """Who may sign decisions, and the key that proves it."""
+class Key(Row, table=True):
+    """A key that a person signs with: a terminal's (Ed25519, base64) or a passkey's (its attested
+    credential data, base64, and how often its authenticator says that it has signed)."""
+
+    id: str = Field(primary_key=True)
+    person: str = Field(index=True)
+    kind: str
+    public_key: str
+    credential_id: str | None = Field(default=None, unique=True)
+    counter: int = 0
+    label: str
+    enrolled_at: datetime
+    used_at: datetime | None = None
+
+
+class Member(Row, table=True):
+    """What a person may do in one project, or in all."""
 
     person: str = Field(primary_key=True)
+    project_id: str = Field(primary_key=True)
+    role: str
+
+
+class Invitation(Row, table=True):
+    """A link that an owner signed, by the hash of its code; gone once it is used."""
+
+    code_sha256: str = Field(primary_key=True)
+    person: str | None = None
+    project_id: str
+    role: str | None = None
+    invited_by: str
+    expires_at: datetime
+
+
+class SessionKey(Row, table=True):
+    """The key of one web session: signs what needs no passkey, until it expires."""
+
+    id: str = Field(primary_key=True)
+    person: str
     public_key: str
-    roles: list[str] = _json()
-    enrolled_at: datetime
+    expires_at: datetime
+
+
+class Spent(Row, table=True):
+    """A signed payload that was acted on: it is never taken again."""
+
+    sha256: str = Field(primary_key=True)
+    at: datetime
 
 
 class PolicyRow(Row, table=True):

@@ -1,23 +1,23 @@
 """The statements of `grants`: plain functions over a connection, for use inside a transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, Update, bindparam, func, or_, select, update
-from styx_core.contract.values import GrantView, TargetView
+from styx_core.contract.values import TargetView
 from styx_core.db import by, into
 from styx_core.errors import AmbiguousTarget, Unauthenticated, UnknownGrant, UnknownTarget
 from styx_core.scope import Scope, Scopes, ordered
 
 from styx_grants import deadlines
 from styx_grants.machine import State
-from styx_grants.models import Approval, Approver, Grant, Lease, PolicyRow, Target, Task, Use
+from styx_grants.models import Approval, Grant, Lease, PolicyRow, Target, Task, Use
 
-TASK, TARGET, GRANT, APPROVAL, LEASE, USE, APPROVER, POLICY = (
+TASK, TARGET, GRANT, APPROVAL, LEASE, USE, POLICY = (
     model.metadata.tables[str(model.__tablename__)]
-    for model in (Task, Target, Grant, Approval, Lease, Use, Approver, PolicyRow)
+    for model in (Task, Target, Grant, Approval, Lease, Use, PolicyRow)
 )
 
 _LOCKED = by(GRANT.c.id).with_for_update()
@@ -50,10 +50,16 @@ def target_named(c: Connection, project_id: str, name: str) -> Record:
     return row
 
 
-def targets(c: Connection, project_id: str | None, provider: str | None = None) -> list[Record]:
-    """Targets by name."""
-    query = by(TARGET.c.project_id) if project_id is not None else select(TARGET)
-    rows = c.execute(query, {"value": project_id} if project_id is not None else {})
+def targets(
+    c: Connection, projects: Collection[str] | None, provider: str | None = None
+) -> list[Record]:
+    """Targets by name, of these projects (None: of all)."""
+    if projects is not None and len(projects) == 1:
+        rows = c.execute(by(TARGET.c.project_id), {"value": next(iter(projects))})
+    else:
+        query = select(TARGET)
+        some = query if projects is None else query.where(TARGET.c.project_id.in_(projects))
+        rows = c.execute(some)
     found = [row for row in rows if provider in (None, row.provider)]
     return sorted(found, key=lambda row: str(row.name))
 
@@ -96,7 +102,7 @@ def choose_target(
         if row.provider != provider:
             raise UnknownTarget(f"target {row.name} is not reached by this tool")
         return row
-    rows = targets(c, task_row.project_id, provider)
+    rows = targets(c, (task_row.project_id,), provider)
     if host is not None:
         rows = [r for r in rows if host in (r.name, r.config.get("host"))]
     if not rows:
@@ -176,31 +182,6 @@ def open_leases(c: Connection, grant_id: str | None = None) -> list[Record]:
     else:
         query = query.where(LEASE.c.grant_id == grant_id)
     return list(c.execute(query))
-
-
-def grant_view(c: Connection, row: Record) -> GrantView:
-    """A grant as people see it."""
-    at = c.execute(select(TARGET).where(TARGET.c.id == row.target_id)).one()
-    by = c.execute(select(TASK).where(TASK.c.id == row.task_id)).one()
-    leases = list(c.execute(select(LEASE.c.revocable).where(LEASE.c.grant_id == row.id)))
-    copied = (
-        "id", "project_id", "task_id", "state", "reason", "understood", "why", "decided_by",
-        "decided_person", "duration", "mfa", "created_at", "decided_at", "expires_at", "ended_at",
-        "end_why",
-    )  # fmt: skip
-    return GrantView(
-        **{name: getattr(row, name) for name in copied},
-        agent=by.agent,
-        person=by.person,
-        target=at.name,
-        provider=at.provider,
-        env=at.env,
-        scopes=ordered(Scope(s) for s in row.scopes),
-        command=tuple(row.command),
-        because=tuple(row.because),
-        leases=len(leases),
-        revocable=leases[-1].revocable if leases else None,
-    )
 
 
 def target_view(c: Connection, row: Record, task_id: str | None, now: datetime) -> TargetView:

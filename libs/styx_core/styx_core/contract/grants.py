@@ -14,6 +14,8 @@ from styx_core.contract.values import (
     Id,
     Line,
     Name,
+    Nonce,
+    Proof,
     Revocable,
     Signature,
     TargetView,
@@ -157,7 +159,7 @@ class Decide(Command[Access], owner="grants", by=("broker",)):
 
     choice: Choice
     person: Name
-    signature: str
+    signature: Proof
 
 
 class RevokeGrant(Command[Access], owner="grants", by=("broker",), deadline=8.0):
@@ -175,9 +177,11 @@ class GrantList(Message):
 
 
 class ListGrants(Command[GrantList], owner="grants", by=("broker",)):
-    """Grants of a project (or all), by state."""
+    """Grants of these projects (None: of all), by state, or one by its id."""
 
-    project_id: Id | None = None
+    projects: tuple[Id, ...] | None = None
+    grant_id: Id | None = None
+    before: Id | None = Field(None, description="the last one of the page before")
     states: tuple[str, ...] = ()
     limit: int = Field(200, ge=1, le=1000)
 
@@ -189,9 +193,9 @@ class TargetList(Message):
 
 
 class ListTargets(Command[TargetList], owner="grants", by=EDGES):
-    """Targets of a project, or as one task sees them."""
+    """Targets of these projects (None: of all), or as one task sees them."""
 
-    project_id: Id | None = None
+    projects: tuple[Id, ...] | None = None
     task_id: Id | None = None
 
 
@@ -223,7 +227,8 @@ class SaveTarget(Command[TargetView], owner="grants", by=("broker",)):
     label: Line
     credential_ref: Line
     person: Name
-    signature: str
+    nonce: Nonce
+    signature: Proof
 
 
 class PolicyText(Message):
@@ -238,17 +243,11 @@ class PutPolicy(Command[PolicyText], owner="grants", by=("broker",)):
     project_id: Id
     toml: str = Field(max_length=1_000_000)
     person: Name
-    signature: str
+    nonce: Nonce
+    signature: Proof
 
 
 class ReadPolicy(Command[PolicyText], owner="grants", by=("broker",)):
     """A project's rules."""
 
     project_id: Id
-
-
-class EnrolApprover(Command[Done], owner="grants", by=("broker",)):
-    """The first approver's key, taken once on an empty table; later ones need a signed decision."""
-
-    person: Name
-    public_key: str = Field(max_length=200)

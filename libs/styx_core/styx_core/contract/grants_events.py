@@ -103,9 +103,3 @@ class PolicyChanged(Event, owner="grants"):
 
     rules: int
     sha256: str
-
-
-class ApproverEnrolled(Event, owner="grants"):
-    """A person may sign approvals with this key."""
-
-    public_key: str

@@ -7,11 +7,11 @@ No service may create, change, delete or purge a stream: only the bootstrap user
 from dataclasses import dataclass
 from functools import lru_cache
 
-from styx_core.contract import adapters, broker, grants, grants_events
+from styx_core.contract import adapters, broker, grants, grants_events, people
 from styx_core.contract.base import COMMANDS, EVENTS, VERSION
 from styx_core.errors import Forbidden
 
-_DECLARING = (adapters, broker, grants, grants_events)
+_DECLARING = (adapters, broker, grants, grants_events, people)
 
 SERVICES = ("broker", "grants", "audit", "adapters", "mcp-gateway")
 STREAM = "STYX_EVENTS"
@@ -19,8 +19,8 @@ EVENT_SUBJECTS = f"{VERSION}.evt.>"
 CATALOG = "styx_catalog"
 DURABLES: dict[str, tuple[str, ...]] = {"audit": (EVENT_SUBJECTS,)}
 """Service → the event subjects that its durable consumer (of the same name) reads."""
-LISTENERS = ("broker", "mcp-gateway")
-"""Services that hold callers, and so hear decisions as they happen."""
+LISTENERS = {"broker": ("broker", "grants"), "mcp-gateway": ("grants",)}
+"""Services that hold callers or open pages → whose events they hear as they happen."""
 PUBLISHERS_OF_CATALOG = ("adapters",)
 
 
@@ -70,8 +70,7 @@ def rights(service: str) -> Rights:
     publish += [f"{inbox(by)}.>" for by in callers] + ["_INBOX.>"]
     subscribe = [c.subject for c in COMMANDS.values() if c.owner == service]
     subscribe += [f"{inbox(service)}.>", "$SRV.>"]
-    if service in LISTENERS:
-        subscribe.append(f"{VERSION}.evt.grants.>")
+    subscribe += [f"{VERSION}.evt.{owner}.>" for owner in LISTENERS.get(service, ())]
     if service in DURABLES:
         publish += [
             f"$JS.API.CONSUMER.INFO.{STREAM}.{service}",

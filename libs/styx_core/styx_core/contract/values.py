@@ -21,6 +21,43 @@ Revocable = Literal["hard", "deny-policy", "expiry", "none"]
 to it, only wait for its own end, or nothing at all (the target's own credential, handed on)."""
 
 
+Base64Url = Annotated[str, StringConstraints(max_length=16_384, pattern=r"^[A-Za-z0-9_-]*$")]
+Nonce = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
+"""Random, by whoever signs: the same can be signed again, and no signature played again."""
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Role = Literal["owner", "approver", "member", "auditor"]
+"""What a person may do in a project: all; decide; run agents; only look, the audit log too."""
+
+
+class Registration(Message):
+    """A new passkey, as the browser made it (WebAuthn, AuthenticatorAttestationResponse)."""
+
+    label: Line
+    client_data: Base64Url
+    attestation_object: Base64Url
+
+
+class Assertion(Message):
+    """A passkey's signature (WebAuthn, AuthenticatorAssertionResponse)."""
+
+    credential_id: Base64Url
+    client_data: Base64Url
+    authenticator_data: Base64Url
+    signature: Base64Url
+
+
+class SessionSignature(Message):
+    """A signature by the key that one web session made for itself: ECDSA P-256 over SHA-256."""
+
+    session: Sha256
+    signature: Base64Url
+
+
+Ed25519Signature = Annotated[str, StringConstraints(max_length=200)]
+Proof = Ed25519Signature | Assertion | SessionSignature
+"""Who signed a payload of `signing`: a terminal's key (base64), a passkey, or a web session."""
+
+
 class GrantView(Message):
     """A grant as people see it."""
 
@@ -50,6 +87,11 @@ class GrantView(Message):
     end_why: str | None
     leases: int
     revocable: str | None
+    worktree: str | None = None
+    branch: str | None = None
+    quorum: int = 1
+    approved_by: tuple[str, ...] = ()
+    """Who has said yes so far, where several must."""
 
 
 class TargetView(Message):

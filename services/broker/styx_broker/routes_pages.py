@@ -1,0 +1,141 @@
+"""The pages: sign-in, the links that people come in by, and what waits for a decision."""
+
+from typing import Annotated, Any
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from sqlalchemy import select
+from starlette.responses import Response
+from styx_core.contract.grants import ListGrants
+from styx_core.contract.values import GrantView, Id
+from styx_core.errors import Unauthenticated, UnknownGrant
+
+from styx_broker import repository as repo
+from styx_broker import sessions
+from styx_broker.auth import Caller, TheDeps, anyone
+from styx_broker.cards import Card, alike, card, just_decided, waiting
+from styx_broker.deps import Deps
+from styx_broker.rendering import page, static
+
+router = APIRouter(include_in_schema=False)
+
+PAGE, MOST_CARDS = 200, 100
+"""Requests asked for at once, and shown at once."""
+
+
+async def at_home(request: Request, deps: TheDeps) -> None:
+    """Lead a browser that came by a bare address to the name that passkeys are for."""
+    home = urlsplit(sessions.web_origin(deps))
+    here = request.headers.get("host", "")
+    if home.hostname == "localhost" and here.startswith(("127.0.0.1", "[::1]")):
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise HTTPException(307, headers={"Location": f"{home.scheme}://{home.netloc}{path}"})
+
+
+async def viewer(request: Request, _: Annotated[None, Depends(at_home)]) -> Caller:
+    """Who looks at a page; a stranger is led to the sign-in and back."""
+    try:
+        return await anyone(request)
+    except Unauthenticated:
+        back = urlencode({"next": request.url.path})
+        raise HTTPException(303, headers={"Location": f"/signin?{back}"}) from None
+
+
+AtHome = Annotated[None, Depends(at_home)]
+TheViewer = Annotated[Caller, Depends(viewer)]
+
+
+def frame(request: Request, caller: Caller, here: str) -> dict[str, Any]:
+    """What every page of a signed-in person shows around its own part."""
+    cookie = request.cookies.get(sessions.COOKIE)
+    return {
+        "person": caller.name,
+        "here": here,
+        "csrf": sessions.csrf_token(cookie) if cookie else "",
+        "session": caller.session.session if caller.session else "",
+        "owner": "owner" in caller.roles.values(),
+    }
+
+
+@router.get("/static/{digest}/{name}")
+async def file(digest: str, name: str) -> Response:
+    """A script, style or picture of ours."""
+    return static(digest, name) or Response("no such file", 404, media_type="text/plain")
+
+
+@router.get("/signin")
+async def sign_in(request: Request, _: AtHome, next: str = "/") -> Response:
+    """Where strangers are led."""
+    return page("signin.html", {"next": own_path(next)})
+
+
+def own_path(where: str) -> str:
+    """A path of ours to go on to; anything else is the first page (no open redirect)."""
+    plain = where.startswith("/") and not where.startswith(("//", "/\\")) and where.isprintable()
+    return where if plain and where.isascii() and "\\" not in where else "/"
+
+
+@router.get("/admin")
+@router.get("/join")
+async def join(_: AtHome, deps: TheDeps) -> Response:
+    """Where the admin link and invitations lead. The code stands after `#`: no server sees it."""
+    return page("join.html", {"first": not await deps.db.read(repo.claimed)})
+
+
+@router.get("/")
+async def approvals(request: Request, deps: TheDeps, caller: TheViewer) -> Response:
+    """What waits, the riskiest first."""
+    return page("approvals.html", frame(request, caller, "approvals") | await _cards(deps, caller))
+
+
+@router.get("/approvals/cards")
+async def cards(request: Request, deps: TheDeps, caller: TheViewer) -> Response:
+    """The same without its frame, for a page that was told to look again."""
+    return page("cards.html", frame(request, caller, "approvals") | await _cards(deps, caller))
+
+
+@router.get("/grants/{grant_id}")
+async def one(grant_id: Id, request: Request, deps: TheDeps, caller: TheViewer) -> Response:
+    """Where a waiting call's link leads."""
+    query = ListGrants(projects=caller.projects, grant_id=grant_id)
+    found = (await deps.bus.request(query)).grants
+    if not found:
+        raise UnknownGrant(f"no grant {grant_id}")
+    made = await _with_tasks(deps, found)
+    shown = {"cards": made, "alike": {}, "more": 0, "decided": [], "grant": found[0]}
+    return page("grant.html", frame(request, caller, "approvals") | shown)
+
+
+async def _cards(deps: Deps, caller: Caller) -> dict[str, Any]:
+    pending = await _pending(deps, caller.projects)
+    settled = ("active", "denied", "expired", "cancelled", "revoked", "spent")
+    recent = ListGrants(projects=caller.projects, states=settled, limit=50)
+    decided = just_decided((await deps.bus.request(recent)).grants, deps.now())
+    ordered = waiting(await _with_tasks(deps, pending))
+    shown = ordered[:MOST_CARDS]
+    return {
+        "cards": shown,
+        "alike": alike(ordered),
+        "more": len(ordered) - len(shown),
+        "decided": decided,
+    }
+
+
+async def _pending(deps: Deps, projects: tuple[str, ...] | None) -> list[GrantView]:
+    """All that waits; asked for in parts, for a message on the bus has an end."""
+    found: list[GrantView] = []
+    while True:
+        before = found[-1].id if found else None
+        query = ListGrants(projects=projects, states=("pending",), before=before, limit=PAGE)
+        part = (await deps.bus.request(query)).grants
+        found.extend(part)
+        if len(part) < PAGE:
+            return found
+
+
+async def _with_tasks(deps: Deps, grants: list[GrantView] | tuple[GrantView, ...]) -> list[Card]:
+    ids = {grant.task_id for grant in grants}
+    query = select(repo.TASK).where(repo.TASK.c.ended_at.is_(None))
+    rows = await deps.db.read(lambda c: c.execute(query).all())
+    tasks = {row.id: row._asdict() for row in rows if row.id in ids}
+    return [card(grant, tasks.get(grant.task_id or "", {})) for grant in grants]

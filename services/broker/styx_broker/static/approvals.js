@@ -1,0 +1,70 @@
+import { ask, fragment, handle, live, proof, say } from "./page.js";
+
+function bind() {
+  const forms = { decide, alike: approveAlike };
+  for (const [name, act] of Object.entries(forms)) {
+    place.querySelectorAll(`form[data-${name}]:not([data-bound])`).forEach((form) => {
+      form.dataset.bound = "";
+      handle(form, act);
+    });
+  }
+}
+
+async function decide(form, button) {
+  const card = form.closest("article");
+  const chosen = [...form.querySelectorAll("[name=scope]:checked")].map((each) => each.value);
+  if (!chosen.length) throw new Error("Choose at least one scope, or deny.");
+  await send(card, button.value, chosen, form.elements.duration.value, form.elements.reason.value);
+}
+
+async function send(card, verdict, chosen, duration, reason) {
+  const shown = JSON.parse(card.dataset.decision);
+  const approve = verdict === "approve";
+  const scopes = approve ? shown.scopes.filter((s) => chosen.includes(s)) : shown.scopes;
+  const until = approve ? duration : shown.duration;
+  const payload = { styx: "decision/v1", grant: shown.grant, verdict, target: shown.target,
+    env: shown.env, scopes, duration: until, command: shown.command };
+  const signature = await proof(payload, approve && "mfa" in card.dataset);
+  await ask("POST", `/v1/grants/${shown.grant}/decision`,
+    { verdict, scopes, duration: until, reason: reason || null, signature });
+  say(approve ? "Approved." : "Denied.");
+  await look();
+}
+
+async function approveAlike(form) {
+  const kind = form.dataset.alike;
+  const all = [...document.querySelectorAll("article[data-kind]")].filter((c) => c.dataset.kind === kind);
+  for (const card of all) {
+    const { scopes, duration } = JSON.parse(card.dataset.decision);
+    await send(card, "approve", scopes, duration, "");
+  }
+}
+
+const place = document.getElementById("cards");
+const title = document.title;
+
+/** Bring the cards up to date, and leave alone what somebody is just working at. */
+async function look() {
+  const page = await fragment(place.dataset.live);
+  const fresh = page.getElementById("cards") ?? page.body;
+  const states = new Map([...place.querySelectorAll("article")].map((a) => [a.id, a]));
+  for (const card of fresh.querySelectorAll("article")) {
+    const old = states.get(card.id);
+    if (old?.dataset.state === card.dataset.state) card.replaceWith(old);
+  }
+  const focus = document.activeElement;
+  place.replaceChildren(...fresh.childNodes);
+  if (focus && place.contains(focus)) focus.focus({ preventScroll: true });
+  bind();
+  count();
+}
+
+function count() {
+  const waits = Number(place.querySelector("[data-count]")?.dataset.count ?? 0);
+  document.title = waits ? `(${waits}) ${title}` : title;
+  if (navigator.setAppBadge) (waits ? navigator.setAppBadge(waits) : navigator.clearAppBadge()).catch(() => {});
+}
+
+bind();
+count();
+live(look);
