@@ -44,7 +44,9 @@ def connecting(client: Client, **over: Any) -> Any:
 
 def verified(body: dict[str, Any], **changed: str) -> None:
     said = {name: body[name] for name in ("name", "provider", "env")} | changed
-    payload = signing.target_payload(project_id="prj_1", target_id=body["id"], **said)
+    payload = signing.target_payload(
+        project_id="prj_1", target_id=body["id"], nonce=body["nonce"], **said
+    )
     key = signing.public_key(signing.signing_key(SECRET))
     signing.verify(key, payload, body["signature"])
 

@@ -1,4 +1,4 @@
-"""A real browser with a passkey of its own: Chromium with a virtual authenticator (WebAuthn, 11)."""
+"""A real browser with a passkey of its own: Chromium with a virtual authenticator (WebAuthn 11)."""
 
 import shutil
 from collections.abc import AsyncIterator

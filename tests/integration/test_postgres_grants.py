@@ -20,7 +20,6 @@ from styx_core.contract.grants import (
     CheckGrant,
     Choice,
     Decide,
-    EnrolApprover,
     ListGrants,
     PutPolicy,
     RetireTask,
@@ -28,8 +27,9 @@ from styx_core.contract.grants import (
     SaveTarget,
     Sealed,
 )
+from styx_core.contract.grants_people import EnrolApprover
 from styx_core.errors import AlreadyDecided, Unavailable, Unrecorded
-from styx_core.ids import new_id
+from styx_core.ids import new_id, new_nonce
 from styx_core.provider import Provider
 from styx_core.scope import Scope
 from styx_core.seal import OpeningKey, seal, use_info
@@ -138,14 +138,15 @@ async def grants(database_url: str) -> AsyncIterator[Service]:
         await stack.enter_async_context(opened(grants_service, context))
         service = Service(bus, bus.as_service("broker"), adapters)
         ask = service.broker.request
-        await ask(EnrolApprover(person="ada", public_key=signing.public_key(KEY)))
+        await ask(EnrolApprover(person="ada", code_sha256="c" * 64, key=signing.public_key(KEY)))
         about = {"project_id": PROJECT, "target_id": TARGET, "name": "shop", "provider": "acme"}
-        signature = signing.sign(KEY, signing.target_payload(**about, env="prod"))
+        about |= {"env": "prod", "nonce": new_nonce()}
+        signature = signing.sign(KEY, signing.target_payload(**about))
         more = {"config": {}, "label": "l", "credential_ref": "creds/acme/x", "person": "ada"}
-        await ask(SaveTarget(**about, env="prod", **more, signature=signature))
-        payload = signing.policy_payload(project_id=PROJECT, toml=POLICY)
-        signed = {"person": "ada", "signature": signing.sign(KEY, payload)}
-        await ask(PutPolicy(project_id=PROJECT, toml=POLICY, **signed))
+        await ask(SaveTarget(**about, **more, signature=signature))
+        rules = {"project_id": PROJECT, "toml": POLICY, "nonce": new_nonce()}
+        signed = {"person": "ada", "signature": signing.sign(KEY, signing.policy_payload(**rules))}
+        await ask(PutPolicy(**rules, **signed))
         yield service
 
 
@@ -165,7 +166,7 @@ async def test_a_grants_whole_life(grants: Service) -> None:
     assert grants.adapters.ended == [used.sealed.lease_id]
     await grants.broker.request(RetireTask(task_id=task))
     assert set(grants.adapters.ended) == {used.sealed.lease_id, read.sealed.lease_id}
-    listed = (await grants.broker.request(ListGrants(project_id=PROJECT))).grants
+    listed = (await grants.broker.request(ListGrants(projects=(PROJECT,)))).grants
     assert {g.state for g in listed} == {"revoked", "expired"}
     assert all(g.created_at.utcoffset() == timedelta(0) for g in listed)
     await until(lambda: len(grants.told("credential_revoked")) == 2)

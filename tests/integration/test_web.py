@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from browser_fixture import MISSING, Visitor, chromium
 from playwright.async_api import Browser
-from stack_fixture import Agent, Living, an_agent, living, until
+from stack_fixture import Agent, Living, an_agent, living
 from styx_cli.commands.passkey import own_link
 
 pytestmark = [

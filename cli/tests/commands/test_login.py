@@ -32,7 +32,7 @@ def test_the_token_is_made_here_and_only_what_derives_from_it_is_sent(
         "code": CODE,
         "person": "somebody",
         "bearer": signing.bearer(known),
-        "public_key": signing.public_key(signing.signing_key(known)),
+        "key": signing.public_key(signing.signing_key(known)),
     }
     assert token not in json.dumps(sent.body)
 
@@ -55,7 +55,7 @@ def test_what_is_no_admin_link_is_refused_and_not_repeated(
 ) -> None:
     done = styx("login", stdin=link)
     assert (done.code, done.out) == (64, "")
-    assert "`styx up` prints it once" in done.err
+    assert "`styx up` prints the first one" in done.err
     assert "FIXTURE" not in done.err
     assert open_broker.asked == []
 

@@ -68,7 +68,7 @@ def test_rules_are_signed_and_put(styx: Any, two: Any, tmp_path: Path) -> None:
     (sent,) = two.sent("PUT")
     assert sent.body["toml"] == RULES
     key = signing.public_key(signing.signing_key(raw(ADMIN)))
-    payload = signing.policy_payload(project_id="prj_2", toml=RULES)
+    payload = signing.policy_payload(project_id="prj_2", toml=RULES, nonce=sent.body["nonce"])
     signing.verify(key, payload, sent.body["signature"])
 
 

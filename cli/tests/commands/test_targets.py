@@ -69,7 +69,12 @@ def test_a_secret_is_read_from_stdin_and_sealed_before_it_goes(styx: Any, catalo
     assert body["config"] == {"role_arn": "arn:aws:iam::1:role/r=1"}
     assert (body["project"], body["method"]) == ("prj_1", "role")
     payload = signing.target_payload(
-        project_id="prj_1", target_id=body["id"], name="prod", provider="aws", env="prod"
+        project_id="prj_1",
+        target_id=body["id"],
+        name="prod",
+        provider="aws",
+        env="prod",
+        nonce=body["nonce"],
     )
     key = signing.public_key(signing.signing_key(raw(ADMIN)))
     signing.verify(key, payload, body["signature"])

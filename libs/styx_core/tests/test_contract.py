@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from styx_core.contract import adapters, broker, grants, grants_events, values
+from styx_core.contract import adapters, broker, grants, grants_events, grants_people, values
 from styx_core.contract.base import COMMANDS, EVENTS, Command, Event, Message, snake, utc_ms
 from styx_core.contract.grants import Choice, PutPolicy, RequestAccess
 from styx_core.contract.rights import SERVICES
@@ -19,7 +19,7 @@ from styx_core.errors import BY_CODE
 from styx_core.ids import new_id
 
 ROOT = Path(__file__).parents[3]
-MODULES = (adapters, broker, grants, grants_events, values)
+MODULES = (adapters, broker, grants, grants_events, grants_people, values)
 MESSAGES: list[type[Message]] = [
     each
     for module in MODULES
@@ -159,7 +159,12 @@ def test_a_value_of_another_shape_is_refused_by_its_name(field: str, value: obje
 
 
 def test_a_policy_has_an_end() -> None:
-    whole = {"project_id": new_id("prj"), "person": "ada", "signature": "FIXTURE"}
+    whole = {
+        "project_id": new_id("prj"),
+        "person": "ada",
+        "signature": "FIXTURE",
+        "nonce": "n" * 16,
+    }
     assert PutPolicy.model_validate({**whole, "toml": "x" * 1_000_000})
     with pytest.raises(ValidationError, match="toml"):
         PutPolicy.model_validate({**whole, "toml": "x" * 1_000_001})

@@ -1,6 +1,7 @@
 """What an approver signs: one text for one decision, and a signature for that text alone."""
 
 import base64
+import hashlib
 import json
 from typing import Any
 
@@ -11,10 +12,16 @@ from styx_core.errors import SignatureRefused
 from styx_core.scope import Scope
 from styx_core.signing import (
     bearer,
+    challenge,
     decision_payload,
+    enrol_payload,
+    invite_payload,
     policy_payload,
     public_key,
+    remove_key_payload,
+    role_payload,
     sign,
+    signin_payload,
     signing_key,
     target_payload,
     verify,
@@ -104,27 +111,46 @@ def test_scopes_are_a_set_and_none_is_invented() -> None:
 
 
 def test_one_kind_of_text_never_passes_for_another() -> None:
-    policy = policy_payload(project_id="prj_1", toml="")
-    target = target_payload(
-        project_id="prj_1", target_id="tgt_1", name="web", provider="aws", env="prod"
-    )
-    kinds = [json.loads(text)["styx"] for text in (PAYLOAD, policy, target)]
-    assert kinds == ["decision/v1", "policy/v1", "target/v1"]
+    texts = [
+        PAYLOAD,
+        policy_payload(project_id="prj_1", toml="", nonce="n"),
+        target_payload(**TARGET),
+        enrol_payload(person="ada", code_sha256="c"),
+        signin_payload(nonce="n", session_key="k"),
+        invite_payload(code_sha256="c", person=None, where="*", role="owner", seconds=60),
+        role_payload(person="ada", where="*", role=None, nonce="n"),
+        remove_key_payload(key_id="key_1"),
+    ]
+    assert len({json.loads(text)["styx"] for text in texts}) == len(texts)
 
 
 @given(NASTY, NASTY, NASTY, NASTY)
 def test_a_policy_is_signed_by_its_every_byte(
     project: str, toml: str, other_project: str, other: str
 ) -> None:
-    one = policy_payload(project_id=project, toml=toml)
-    same = one == policy_payload(project_id=other_project, toml=other)
+    one = policy_payload(project_id=project, toml=toml, nonce="n")
+    same = one == policy_payload(project_id=other_project, toml=other, nonce="n")
+    assert one != policy_payload(project_id=project, toml=toml, nonce="m")
     assert same is ((project, toml) == (other_project, other))
 
 
-@pytest.mark.parametrize("part", ["project_id", "target_id", "name", "provider", "env"])
+TARGET = {
+    "project_id": "p",
+    "target_id": "t",
+    "name": "n",
+    "provider": "x",
+    "env": "scm",
+    "nonce": "once",
+}
+
+
+@pytest.mark.parametrize("part", [*TARGET])
 def test_a_target_is_signed_by_its_every_part(part: str) -> None:
-    whole = {"project_id": "p", "target_id": "t", "name": "n", "provider": "x", "env": "scm"}
-    assert target_payload(**whole) != target_payload(**{**whole, part: "other"})
+    assert target_payload(**TARGET) != target_payload(**{**TARGET, part: "other"})
+
+
+def test_a_passkey_is_challenged_with_the_hash_of_what_it_signs() -> None:
+    assert challenge(PAYLOAD) == hashlib.sha256(PAYLOAD.encode()).digest()
 
 
 def test_a_signature_holds_for_its_text_and_key() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from styx_core.contract.people import EVERYWHERE, GetMembership
+from styx_core.contract.grants_people import EVERYWHERE, GetMembership
 from styx_core.contract.values import Role
 from styx_core.errors import Forbidden, Unauthenticated, UnknownProject
 

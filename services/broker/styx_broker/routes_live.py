@@ -11,7 +11,7 @@ from styx_broker.deps import Deps
 router = APIRouter(tags=["people"])
 
 
-@router.get("/v1/changes")
+@router.get("/v1/changes", include_in_schema=False)
 async def changes(deps: TheDeps, caller: TheCaller) -> StreamingResponse:
     """Wake this page whenever something that it may show has changed."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 from pydantic import Field
-from styx_core.contract.people import (
+from styx_core.contract.grants_people import (
     EVERYWHERE,
     ChangeRole,
     Invite,

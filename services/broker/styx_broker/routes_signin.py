@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlalchemy import Connection, delete, select
 from starlette.responses import JSONResponse, Response
 from styx_core.contract.broker import AdminClaimed
-from styx_core.contract.people import CloseSession, EnrolApprover, OpenSession
+from styx_core.contract.grants_people import CloseSession, EnrolApprover, OpenSession
 from styx_core.contract.values import Assertion, Base64, Line, Name, Registration
 from styx_core.errors import Unauthenticated
 from styx_core.ids import new_id

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 from styx_core.contract.broker import ProjectCreated, TaskEnded, TaskStarted
 from styx_core.contract.grants import AdmitTask, RetireTask
-from styx_core.contract.people import EVERYWHERE
+from styx_core.contract.grants_people import EVERYWHERE
 from styx_core.contract.values import Id, Line, Name
 from styx_core.errors import Forbidden, Invalid, UnknownTask
 from styx_core.ids import new_id

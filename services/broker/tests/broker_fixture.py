@@ -155,7 +155,7 @@ class World:
 def claiming(code: str | None, person: str = OWNER) -> dict[str, Any]:
     """The body of a claim."""
     key = public_key(signing_key(OWNER_SECRET))
-    return {"code": code, "person": person, "bearer": bearer(OWNER_SECRET), "public_key": key}
+    return {"code": code, "person": person, "bearer": bearer(OWNER_SECRET), "key": key}
 
 
 def signed(payload: str, secret: bytes = OWNER_SECRET) -> str:

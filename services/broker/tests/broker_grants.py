@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_adapters import START, Played
+from broker_people import PeopleRows, PlayedPeople
 from styx_core.contract import adapters as a
 from styx_core.contract import grants as g
 from styx_core.contract.base import Done
@@ -16,13 +17,12 @@ from styx_core.contract.grants_events import GrantDecided
 from styx_core.contract.values import GrantView, HealthAnswer, TargetView
 from styx_core.errors import (
     AlreadyDecided,
-    Forbidden,
     Unauthenticated,
     UnknownGrant,
     UnknownTarget,
 )
 from styx_core.ids import new_id
-from styx_core.signing import decision_payload, policy_payload, target_payload, verify
+from styx_core.signing import decision_payload, policy_payload, target_payload
 from styx_core.testing import MemoryBus
 
 
@@ -75,13 +75,12 @@ def target(name: str, env: str, provider: str = "aws") -> TargetView:
 
 
 @dataclass
-class Rows:
+class Rows(PeopleRows):
     """What `grants` keeps."""
 
     tasks: dict[str, bool] = field(default_factory=dict)
     kept: dict[str, Kept] = field(default_factory=dict)
     uses: dict[str, str] = field(default_factory=dict)
-    approvers: dict[str, str] = field(default_factory=dict)
     policies: dict[str, str] = field(default_factory=dict)
     targets: dict[str, TargetView] = field(
         default_factory=lambda: {
@@ -93,7 +92,7 @@ class Rows:
     )
 
 
-class PlayedGrants(Played):
+class PlayedGrants(PlayedPeople, Played):
     """Decides by `effect`, keeps rows in memory, and checks what `grants` alone can check."""
 
     name = "grants"
@@ -173,7 +172,7 @@ class PlayedGrants(Played):
             duration=choice.duration or "1h",
             command=kept.asked.command,
         )
-        self._signed(command.person, payload, command.signature)
+        self.signed(command.person, payload, command.signature)
         if kept.state != "pending":
             raise AlreadyDecided(f"{kept.id} is {kept.state} already")
         await self.settle(kept, "active" if choice.verdict == "approve" else "denied")
@@ -223,37 +222,27 @@ class PlayedGrants(Played):
         return HealthAnswer(ok=True, expired=False, detail="it works")
 
     async def save_target(self, command: g.SaveTarget) -> TargetView:
-        names = ("project_id", "target_id", "name", "provider", "env")
+        names = ("project_id", "target_id", "name", "provider", "env", "nonce")
         payload = target_payload(**{name: getattr(command, name) for name in names})
-        self._signed(command.person, payload, command.signature)
+        self.signed(command.person, payload, command.signature)
         made = target(command.name, command.env, command.provider)
         self.rows.targets[command.name] = made
         return made
 
     async def put_policy(self, command: g.PutPolicy) -> g.PolicyText:
-        payload = policy_payload(project_id=command.project_id, toml=command.toml)
-        self._signed(command.person, payload, command.signature)
+        said = command.model_dump(include={"project_id", "toml", "nonce"})
+        payload = policy_payload(**said)
+        self.signed(command.person, payload, command.signature)
         self.rows.policies[command.project_id] = command.toml
         return g.PolicyText(toml=command.toml)
 
     async def read_policy(self, command: g.ReadPolicy) -> g.PolicyText:
         return g.PolicyText(toml=self.rows.policies.get(command.project_id, ""))
 
-    async def enrol_approver(self, command: g.EnrolApprover) -> Done:
-        if self.rows.approvers:
-            raise Forbidden("an approver is enrolled already; the link works only once")
-        self.rows.approvers[command.person] = command.public_key
-        return Done()
-
     def _kept(self, grant_id: str) -> Kept:
         if grant_id not in self.rows.kept:
             raise UnknownGrant(f"no grant {grant_id}")
         return self.rows.kept[grant_id]
-
-    def _signed(self, person: str, payload: str, signature: str) -> None:
-        if person not in self.rows.approvers:
-            raise Forbidden(f"{person} is not an approver here")
-        verify(self.rows.approvers[person], payload, signature)
 
 
 def view(kept: Kept) -> GrantView:

@@ -13,7 +13,7 @@ from styx_core.contract.broker import (
     PersonIdentity,
     TaskIdentity,
 )
-from styx_core.contract.grants import EnrolApprover
+from styx_core.contract.grants_people import EnrolApprover
 from styx_core.errors import Unauthenticated, Unavailable
 from styx_core.signing import bearer
 
@@ -32,7 +32,7 @@ async def test_the_admin_link_makes_one_owner(tmp_path: Path) -> None:
         reply = await world.client().post("/v1/claim", json=claiming(code))
         assert (reply.status_code, reply.json()) == (201, {"person": "owner"})
         (enrolled,) = world.grants.got(EnrolApprover)
-        assert (enrolled.person, enrolled.public_key) == ("owner", claiming(code)["public_key"])
+        assert (enrolled.person, enrolled.key) == ("owner", claiming(code)["key"])
         assert (await world.told(AdminClaimed))[0].person == "owner"
         assert (await world.owner.get("/v1/tasks")).status_code == 200
         assert await world.running.first_start() is None, "no further link"  # type: ignore[misc]
@@ -110,6 +110,7 @@ async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
         await world.local.post(f"/v1/tasks/{ended['id']}/end")
     async with broker(tmp_path) as world:
         world.grants.rows.tasks[task["id"]] = True
+        world.grants.rows.roles["owner"] = {"*": "owner"}
         assert [t["id"] for t in (await world.owner.get("/v1/tasks")).json()] == [task["id"]]
         world.token = task["token"]
         assert (await world.call(*LIST)).status_code == 200

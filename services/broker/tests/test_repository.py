@@ -62,9 +62,9 @@ async def test_a_task_lives_until_it_ends(db: Database) -> None:
         (repo.TASK, TASK, {**TASK, "id": "tsk_2"}),
         (repo.PROJECT, {"id": "1", "name": "a"}, {"id": "2", "name": "a"}),
         (
-            repo.PERSON,
-            {"name": "a", "bearer_sha256": "x"},
-            {"name": "b", "bearer_sha256": "x"},
+            repo.BEARER,
+            {"person": "a", "sha256": "x"},
+            {"person": "b", "sha256": "x"},
         ),
     ],
     ids=["a token", "a project's name", "a bearer"],
@@ -76,10 +76,16 @@ async def test_what_there_may_be_only_once(
     await refused(db, IntegrityError, lambda c: repo.add(c, table, **second))
 
 
+def owner(c: Connection) -> None:
+    """The first person, with a terminal."""
+    repo.add(c, repo.PERSON, name="owner", joined_at=NOW)
+    repo.add(c, repo.BEARER, sha256="b" * 64, person="owner")
+
+
 async def test_a_person_by_their_bearer(db: Database) -> None:
     assert await db.read(repo.first_person) is None
     assert not await db.read(repo.claimed)
-    await db.write(lambda c: repo.add(c, repo.PERSON, name="owner", bearer_sha256="b" * 64))
+    await db.write(owner)
     assert await db.read(lambda c: repo.person(c, "b" * 64)) == "owner"
     assert await db.read(repo.first_person) == "owner"
     assert await db.read(repo.claimed)
@@ -90,7 +96,7 @@ async def test_a_hash_that_was_found_is_compared_in_constant_time_too(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await db.write(lambda c: repo.add(c, repo.TASK, **TASK))
-    await db.write(lambda c: repo.add(c, repo.PERSON, name="owner", bearer_sha256="b" * 64))
+    await db.write(owner)
     monkeypatch.setattr(repo, "same", lambda _left, _right: False)
     await refused(db, Unauthenticated, lambda c: repo.live_task(c, "a" * 64))
     await refused(db, Unauthenticated, lambda c: repo.person(c, "b" * 64))

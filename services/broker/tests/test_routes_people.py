@@ -17,7 +17,7 @@ from styx_core.contract.grants import (
     SaveTarget,
 )
 from styx_core.errors import ProviderFailed
-from styx_core.ids import new_id
+from styx_core.ids import new_id, new_nonce
 from styx_core.seal import OpeningKey, connect_info, seal
 from styx_core.signing import decision_payload, policy_payload, target_payload
 
@@ -94,8 +94,8 @@ async def test_another_approvers_key_decides_nothing(world: World) -> None:
         ({"scopes": ["admin"]}, "scopes.0: Input should be 'read'"),
         ({"duration": "2h"}, "duration: Input should be 'once', '15m'"),
         ({"reason": "r" * 2001}, "reason: String should have at most"),
-        ({"signature": "s" * 201}, "signature: String should have at most"),
-        ({"signature": None}, "signature: Input should be a valid string"),
+        ({"signature": "s" * 201}, "signature.terminal: String should have at most"),
+        ({"signature": None}, "signature.terminal: Input should be a valid string"),
         ({"person": "someone"}, "person: Extra inputs"),
     ],
 )
@@ -141,13 +141,13 @@ async def test_grants_are_listed_by_state_and_project(world: World) -> None:
     assert len(both.json()) == 2
     asked = world.grants.got(ListGrants)
     assert [a.states for a in asked] == [(), ("pending",), ("active", "pending")]
-    assert [a.project_id for a in asked] == [None, world.project, None]
+    assert [a.projects for a in asked] == [None, (world.project,), None]
 
 
 async def test_targets_are_listed_by_project(world: World) -> None:
     listed = await world.owner.get("/v1/targets", params={"project": world.project})
     assert {t["name"] for t in listed.json()} >= {"staging", "prod"}
-    assert [a.project_id for a in world.grants.got(ListTargets)] == [world.project]
+    assert [a.projects for a in world.grants.got(ListTargets)] == [(world.project,)]
     for path in ("grants", "targets"):
         unknown = await world.owner.get(f"/v1/{path}", params={"project": "nowhere"})
         assert (unknown.status_code, unknown.json()["code"]) == (404, "unknown_project")
@@ -158,8 +158,9 @@ async def test_targets_are_listed_by_project(world: World) -> None:
 def new_target(world: World, secret: str = "FIXTURE-key", **over: Any) -> dict[str, Any]:
     """A target to connect, its secret sealed as the CLI does."""
     target_id = new_id("tgt")
-    fields = {"name": f"t-{target_id[-8:]}", "provider": "aws", "env": "prod", **over}
-    names = ("name", "provider", "env")
+    about = {"provider": "aws", "env": "prod", "nonce": new_nonce()}
+    fields = {"name": f"t-{target_id[-8:]}", **about, **over}
+    names = ("name", "provider", "env", "nonce")
     payload = target_payload(
         project_id=world.project, target_id=target_id, **{n: str(fields[n]) for n in names}
     )
@@ -221,14 +222,15 @@ async def test_a_target_whose_provider_fails_is_not_saved(world: World) -> None:
 
 async def test_a_projects_rules_are_read_and_replaced(world: World) -> None:
     toml = '[[rule]]\nid = "all"\neffect = "ask"\n'
-    payload = policy_payload(project_id=world.project, toml=toml)
+    said = {"toml": toml, "nonce": new_nonce()}
+    payload = policy_payload(project_id=world.project, **said)
     path = "/v1/projects/shop/policy"
-    put = await world.owner.put(path, json={"toml": toml, "signature": signed(payload)})
+    put = await world.owner.put(path, json={**said, "signature": signed(payload)})
     assert (put.status_code, put.json()) == (200, {"toml": toml})
     assert (await world.owner.get(f"/v1/projects/{world.project}/policy")).json() == {"toml": toml}
     (asked,) = world.grants.got(PutPolicy)
     assert (asked.person, asked.project_id) == (OWNER, world.project)
-    other = await world.owner.put(path, json={"toml": "", "signature": signed(payload)})
+    other = await world.owner.put(path, json={**said, "toml": "", "signature": signed(payload)})
     assert (other.status_code, other.json()["code"]) == (403, "signature_refused")
     assert (await world.owner.get(path)).json() == {"toml": toml}
 

@@ -8,7 +8,7 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import Connection, delete, select
 from styx_core.contract.base import Done
-from styx_core.contract.people import (
+from styx_core.contract.grants_people import (
     EVERYWHERE,
     ApproverEnrolled,
     ChangeRole,

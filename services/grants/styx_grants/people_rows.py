@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select
-from styx_core.contract.people import EVERYWHERE, KeyView, Membership, PersonView
+from styx_core.contract.grants_people import EVERYWHERE, KeyView, Membership, PersonView
 from styx_core.db import into
 from styx_core.errors import Forbidden
 

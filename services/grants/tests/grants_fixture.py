@@ -9,14 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
-import styx_grants
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from played_adapters import SECRET, START, Clock, PlayedAdapters
 from sqlalchemy import Connection, delete, insert, select
@@ -34,25 +30,30 @@ from styx_core.contract.grants import (
     PutPolicy,
     RequestAccess,
 )
+from styx_core.contract.grants_people import EVERYWHERE
 from styx_core.db import Database
 from styx_core.dispatch import handlers_of
 from styx_core.errors import StyxError
-from styx_core.ids import new_id
+from styx_core.ids import new_id, new_nonce
 from styx_core.outbox import Outbox
 from styx_core.provider import Provider
 from styx_core.seal import OpeningKey, use_info
 from styx_core.signing import decision_payload, policy_payload, public_key, sign
 from styx_core.testing import MemoryBus
+from styx_grants import people_rows as people
 from styx_grants import repository as repo
+from styx_grants.app import HANDLERS
 from styx_grants.deps import Deps
 from styx_grants.ending import Sweeper
 from styx_grants.models import METADATA, OUTBOX
+from styx_grants.passkeys import RelyingParty
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-OWNER = "owner"
-ALLOW = '[[rule]]\nid = "all"\neffect = "allow"\n'
-ASK = '[[rule]]\nid = "careful"\neffect = "ask"\n'
-DENY = '[[rule]]\nid = "never"\neffect = "deny"\n'
+OWNER, WEB = "owner", "https://styx.example"
+ALLOW, ASK, DENY = (
+    f'[[rule]]\nid = "{name}"\neffect = "{effect}"\n'
+    for name, effect in (("all", "allow"), ("careful", "ask"), ("never", "deny"))
+)
 
 R = TypeVar("R", bound=Message)
 E = TypeVar("E", bound=Event)
@@ -62,13 +63,6 @@ E = TypeVar("E", bound=Event)
 def providers() -> dict[str, Provider]:
     """What the real providers declare."""
     return {provider.id: provider for provider in declared()}
-
-
-@cache
-def handlers() -> list[ModuleType]:
-    """Every module of the service that answers commands."""
-    names = [found.name for found in iter_modules(styx_grants.__path__)]
-    return [import_module(f"styx_grants.{n}") for n in names if n.startswith("handlers")]
 
 
 @dataclass
@@ -127,9 +121,8 @@ class World:
 
     def streamed(self, kind: type[E]) -> list[E]:
         """What the stream holds at this moment."""
-        return [
-            kind.model_validate_json(s.body) for s in self.bus.stream if s.subject == kind.subject
-        ]
+        bodies = (s.body for s in self.bus.stream if s.subject == kind.subject)
+        return [kind.model_validate_json(body) for body in bodies]
 
     async def rows(self, table: Any, **where: object) -> Sequence[Any]:
         """Rows of a table, in the order of their making."""
@@ -144,17 +137,15 @@ class World:
         return str(row.get("id"))
 
     async def approver(self, person: str, *roles: str) -> None:
-        """Enrol another approver."""
+        """Enrol another approver; a further role is theirs everywhere."""
         self.keys[person] = Ed25519PrivateKey.generate()
-        await self.deps.db.write(lambda c: _approver(c, self, person, roles))
+        await self.deps.db.write(lambda c: _approver(c, self, person, ("approver", *roles)))
 
     async def policy(self, toml: str) -> None:
         """Set the project's rules, as its owner."""
-        payload = policy_payload(project_id=self.project, toml=toml)
-        signature = sign(self.keys[OWNER], payload)
-        await self.say(
-            PutPolicy(project_id=self.project, toml=toml, person=OWNER, signature=signature)
-        )
+        said = {"project_id": self.project, "toml": toml, "nonce": new_nonce()}
+        signed = {"person": OWNER, "signature": sign(self.keys[OWNER], policy_payload(**said))}
+        await self.say(PutPolicy(**said, **signed))
 
     def call(self, *scopes: str, **over: Any) -> Authorize:
         """A call at a shim: `aws s3 ls` on staging, if not told otherwise."""
@@ -203,7 +194,7 @@ class World:
         signed: dict[str, Any] | None = None,
         **choice: Any,
     ) -> Decide:
-        """A person's decision; `signed` is what their signature says instead of the choice."""
+        """A person's decision; `signed`: what their signature says instead of the choice."""
         (row,) = await self.rows(repo.GRANT, id=grant_id)
         (target,) = await self.rows(repo.TARGET, id=row.target_id)
         said: dict[str, Any] = {
@@ -238,8 +229,11 @@ class World:
 
 
 def _approver(c: Connection, world: World, person: str, roles: Iterable[str]) -> None:
-    key = public_key(world.keys[person])
-    repo.add(c, repo.APPROVER, person=person, public_key=key, roles=list(roles), enrolled_at=START)
+    key = {"id": new_id("key"), "kind": "terminal", "label": "terminal", "enrolled_at": START}
+    public = public_key(world.keys[person])
+    repo.add(c, people.KEY, **key, person=person, counter=0, public_key=public)
+    for where, role in zip((world.project, EVERYWHERE), roles, strict=False):
+        repo.add(c, people.MEMBER, person=person, project_id=where, role=role)
 
 
 def target(
@@ -263,7 +257,7 @@ def _furnish(c: Connection, world: World) -> None:
     for name, env in (("staging", "staging"), ("prod", "prod")):
         repo.add(c, repo.TARGET, id=new_id("tgt"), **target(world.project, name, env))
     repo.add(c, repo.TASK, id=world.task, **task(world.project))
-    _approver(c, world, OWNER, ("owner",))
+    _approver(c, world, OWNER, ("owner", "owner"))
 
 
 @cache
@@ -281,17 +275,17 @@ def _database(folder: Path) -> tuple[Database, list[Outbox]]:
 
 async def opened(tmp_path: Path) -> AsyncIterator[World]:
     """A furnished `grants`, whose sweeper looks only when it is told to."""
-    bus, clock = MemoryBus(), Clock()
-    own, outbox = bus.as_service("grants"), Outbox(OUTBOX)
+    bus, clock, outbox = MemoryBus(), Clock(), Outbox(OUTBOX)
+    own = bus.as_service("grants")
     db, told = _database(tmp_path.parent)
     catalog = Catalog(own)
     catalog.adopt(providers(), {}, "")
-    deps = Deps(own, db, outbox, catalog, clock)
+    deps = Deps(own, db, outbox, catalog, clock, RelyingParty(WEB))
     world = World(bus, deps, clock, PlayedAdapters(clock))
     world.keys[OWNER] = Ed25519PrivateKey.generate()
     played = {Issue: world.adapters.issue, RevokeLease: world.adapters.revoke}
     await bus.as_service("adapters").serve("adapters", played)
-    await own.serve("grants", handlers_of("grants", deps, *handlers()))
+    await own.serve("grants", handlers_of("grants", deps, *HANDLERS))
     await db.write(lambda c: _furnish(c, world))
     told[:] = [outbox]
     outbox.start(db, own)

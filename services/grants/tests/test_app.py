@@ -13,15 +13,16 @@ from played_adapters import Clock, PlayedAdapters
 from styx_core.catalog import publish
 from styx_core.contract.adapters import Issue, RevokeLease
 from styx_core.contract.base import COMMANDS
-from styx_core.contract.grants import AdmitTask, CheckGrant, EnrolApprover, ListGrants, SaveTarget
+from styx_core.contract.grants import AdmitTask, CheckGrant, ListGrants, SaveTarget
 from styx_core.contract.grants_events import (
     AccessRequested,
     CredentialIssued,
     CredentialRevoked,
     GrantEnded,
 )
+from styx_core.contract.grants_people import EnrolApprover
 from styx_core.errors import Unavailable
-from styx_core.ids import new_id
+from styx_core.ids import new_id, new_nonce
 from styx_core.service import Context, opened
 from styx_core.settings import Settings
 from styx_core.signing import public_key, sign, target_payload
@@ -61,9 +62,9 @@ def start(grants: World, tmp_path: Path) -> Start:
 async def furnish(grants: World) -> None:
     """An approver, a target on prod and a task, by commands alone."""
     key = grants.keys[OWNER]
-    await grants.say(EnrolApprover(person=OWNER, public_key=public_key(key)))
+    await grants.say(EnrolApprover(person=OWNER, code_sha256="c" * 64, key=public_key(key)))
     about = {"project_id": grants.project, "target_id": new_id("tgt"), "name": "prod"}
-    signed = {**about, "provider": "aws", "env": "prod"}
+    signed = {**about, "provider": "aws", "env": "prod", "nonce": new_nonce()}
     shown: dict[str, Any] = {"config": {}, "label": "prod", "credential_ref": "styx/creds/aws/prod"}
     signature = sign(key, target_payload(**signed))
     await grants.say(SaveTarget(**signed, **shown, person=OWNER, signature=signature))

@@ -14,7 +14,7 @@ from styx_core.errors import (
     Unauthenticated,
     UnknownGrant,
 )
-from styx_core.ids import new_id
+from styx_core.ids import new_id, new_nonce
 from styx_core.signing import sign, target_payload
 from styx_grants import repository as repo
 
@@ -81,7 +81,7 @@ async def test_grants_are_listed_newest_first_by_project_and_state(
 ) -> None:
     names = await three(grants)
     if wanted.pop("project", False):
-        wanted = {**wanted, "project_id": grants.project}
+        wanted = {**wanted, "projects": (grants.project,)}
     listed = await grants.say(ListGrants(**wanted))
     assert [names[grant.id] for grant in listed.grants] == found
 
@@ -115,7 +115,7 @@ async def test_another_s_targets_are_not_listed_and_an_expired_login_shows(grant
     await grants.add(repo.TARGET, **target(new_id("prj"), "theirs", "prod"))
     old = {**target(grants.project, "old", "staging"), "expired": True}
     await grants.add(repo.TARGET, **old)
-    by_project = await grants.say(ListTargets(project_id=grants.project))
+    by_project = await grants.say(ListTargets(projects=(grants.project,)))
     assert [each.name for each in by_project.targets] == ["old", "prod", "staging"]
     assert by_project.targets[0].lock_state == "expired"
     await grants.refused(Unauthenticated, ListTargets(task_id=new_id("tsk")))
@@ -123,8 +123,9 @@ async def test_another_s_targets_are_not_listed_and_an_expired_login_shows(grant
 
 def connected(grants: World, person: str = OWNER, **over: Any) -> SaveTarget:
     """A target that the owner has signed for; `over` is changed after that."""
-    shown = {"project_id": grants.project, "target_id": new_id("tgt"), "name": "fresh"}
-    signed = {**shown, "provider": "aws", "env": "prod"}
+    which = over.pop("again", new_id("tgt"))
+    shown = {"project_id": grants.project, "target_id": which, "name": "fresh"}
+    signed = {**shown, "provider": "aws", "env": "prod", "nonce": new_nonce()}
     signature = sign(grants.keys[OWNER], target_payload(**signed))
     fields = {**signed, "config": {"region": "us-east-1"}, "label": "account 1"}
     ref = {"credential_ref": "styx/creds/aws/fresh", "signature": signature, "person": person}
@@ -147,6 +148,7 @@ async def test_a_signed_target_is_kept_and_told(grants: World) -> None:
         {"provider": "ssh"},
         {"project_id": new_id("prj")},
         {"target_id": new_id("tgt")},
+        {"nonce": new_nonce()},
         {"signature": "AAAA"},
     ],
     ids=lambda changed: next(iter(changed)),
@@ -171,6 +173,7 @@ async def test_connected_anew_a_target_keeps_its_id_and_its_login_works_again(
     command = connected(grants)
     await grants.say(command)
     await grants.deps.db.write(lambda c: c.execute(repo.TARGET.update().values(expired=True)))
-    await grants.say(command.model_copy(update={"config": {"region": "eu-west-1"}}))
+    again = {"again": command.target_id, "config": {"region": "eu-west-1"}}
+    await grants.say(connected(grants, **again))
     (row,) = await grants.rows(repo.TARGET, id=command.target_id)
     assert (row.expired, row.config) == (False, {"region": "eu-west-1"})

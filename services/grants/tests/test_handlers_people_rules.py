@@ -1,19 +1,15 @@
-"""Rules and approvers: who may change them, all or nothing, and each change on the record."""
+"""Rules: who may change them, all or nothing, and each change on the record."""
 
-import base64
 import hashlib
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from grants_fixture import ALLOW, ASK, DENY, OWNER, World, opened
-from sqlalchemy import delete
-from styx_core.contract.grants import EnrolApprover, PutPolicy, ReadPolicy
-from styx_core.contract.grants_events import ApproverEnrolled, PolicyChanged
+from styx_core.contract.grants import PutPolicy, ReadPolicy
+from styx_core.contract.grants_events import PolicyChanged
 from styx_core.errors import Forbidden, Invalid, SignatureRefused
-from styx_core.ids import new_id
-from styx_core.signing import policy_payload, public_key, sign
-from styx_grants import repository as repo
+from styx_core.ids import new_id, new_nonce
+from styx_core.signing import policy_payload, sign
 
 grants = pytest.fixture(opened)
 
@@ -23,9 +19,9 @@ TWO = ALLOW + ASK + '[rule.match]\nenv = ["prod"]\n'
 
 def put(grants: World, toml: str, **over: Any) -> PutPolicy:
     """Rules that the owner has signed; `over` is changed after that."""
-    signature = sign(grants.keys[OWNER], policy_payload(project_id=grants.project, toml=toml))
-    fields = {"project_id": grants.project, "toml": toml, "person": OWNER}
-    return PutPolicy(**{**fields, "signature": signature, **over})
+    said = {"project_id": grants.project, "toml": toml, "nonce": new_nonce()}
+    signature = sign(grants.keys[OWNER], policy_payload(**said))
+    return PutPolicy(**{**said, "person": OWNER, "signature": signature, **over})
 
 
 async def rules(grants: World) -> str:
@@ -74,6 +70,7 @@ async def test_rules_with_a_fault_change_nothing_and_the_refusal_names_it(
     [
         ({"toml": ALLOW}, SignatureRefused),
         ({"project_id": new_id("prj")}, SignatureRefused),
+        ({"nonce": new_nonce()}, SignatureRefused),
         ({"signature": "AAAA"}, SignatureRefused),
         ({"person": "developer"}, Forbidden),
     ],
@@ -87,40 +84,23 @@ async def test_rules_that_no_approver_signed_change_nothing(
     assert await rules(grants) == ASK
 
 
-async def test_one_approver_s_signature_is_not_another_s(grants: World) -> None:
-    await grants.approver("lead")
+async def test_one_owner_s_signature_is_not_another_s(grants: World) -> None:
+    await grants.approver("lead", "owner")
     await grants.refused(SignatureRefused, put(grants, DENY, person="lead"))
 
 
-async def nobody(grants: World) -> None:
-    await grants.deps.db.write(lambda c: c.execute(delete(repo.APPROVER)).rowcount)
+async def test_who_only_approves_makes_no_rules(grants: World) -> None:
+    await grants.approver("lead")
+    said = {"project_id": grants.project, "toml": DENY, "nonce": new_nonce()}
+    signature = sign(grants.keys["lead"], policy_payload(**said))
+    refusal = await grants.refused(Forbidden, PutPolicy(**said, person="lead", signature=signature))
+    assert "only an owner" in refusal
 
 
-async def test_the_first_approver_is_trusted_and_can_sign_from_then_on(grants: World) -> None:
-    await nobody(grants)
-    key = Ed25519PrivateKey.generate()
-    await grants.say(EnrolApprover(person="first", public_key=public_key(key)))
-    (told,) = await grants.events(ApproverEnrolled)
-    (row,) = await grants.rows(repo.APPROVER)
-    assert (told.actor, told.public_key) == ("first", public_key(key))
-    assert (row.person, row.roles) == ("first", ["owner"])
-    asked = await grants.ask()
-    command = await grants.choose(asked.access.grant_id, person="first", key=key)
-    assert (await grants.say(command)).status == "active"
-
-
-@pytest.mark.parametrize("person", ["second", OWNER])
-async def test_nobody_comes_after_the_first(grants: World, person: str) -> None:
-    key = public_key(Ed25519PrivateKey.generate())
-    refusal = await grants.refused(Forbidden, EnrolApprover(person=person, public_key=key))
-    assert "the link works only once" in refusal
-
-
-@pytest.mark.parametrize(
-    "key",
-    ["", "no key", base64.b64encode(b"x" * 31).decode(), base64.b64encode(b"x" * 33).decode()],
-)
-async def test_what_is_no_key_does_not_use_the_one_chance_up(grants: World, key: str) -> None:
-    await nobody(grants)
-    refusal = await grants.refused(Invalid, EnrolApprover(person="first", public_key=key))
-    assert refusal.startswith("public_key: ")
+async def test_signed_rules_are_taken_once(grants: World) -> None:
+    """Else whoever had heard them could bring old rules back."""
+    old = put(grants, ASK)
+    await grants.say(old)
+    await grants.policy(DENY)
+    assert "used already" in await grants.refused(SignatureRefused, old)
+    assert await rules(grants) == DENY

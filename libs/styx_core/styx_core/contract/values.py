@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, StringConstraints
+from pydantic import AwareDatetime, Discriminator, StringConstraints, Tag
 
 from styx_core.contract.base import Message
 from styx_core.scope import Scope
@@ -53,8 +53,18 @@ class SessionSignature(Message):
     signature: Base64Url
 
 
-Ed25519Signature = Annotated[str, StringConstraints(max_length=200)]
-Proof = Ed25519Signature | Assertion | SessionSignature
+def _kind_of_proof(value: object) -> str:
+    if isinstance(value, Assertion) or (isinstance(value, dict) and "credential_id" in value):
+        return "passkey"
+    return "session" if isinstance(value, dict | SessionSignature) else "terminal"
+
+
+Proof = Annotated[
+    Annotated[str, StringConstraints(max_length=200), Tag("terminal")]
+    | Annotated[Assertion, Tag("passkey")]
+    | Annotated[SessionSignature, Tag("session")],
+    Discriminator(_kind_of_proof),
+]
 """Who signed a payload of `signing`: a terminal's key (base64), a passkey, or a web session."""
 
 
