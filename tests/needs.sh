@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tests want from the system beside Python: OpenSSH's server, PostgreSQL, and the real CLIs
-# of providers. Installed where we may; else the tests that need a part say that they were left out.
+# What the tests want from the system beside Python: OpenSSH's server, PostgreSQL, Chromium and the real
+# CLIs of providers. Installed where we may; else the tests that need a part say that they were left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CLIS=.venv/clis
@@ -10,6 +10,7 @@ packages=()
 [ -x /usr/sbin/sshd ] || packages+=(openssh-server)
 compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || packages+=(postgresql)
 command -v gh >/dev/null || packages+=(gh)
+(command -v chromium || command -v google-chrome) >/dev/null || packages+=(chromium fonts-dejavu-core)
 if [ ${#packages[@]} -gt 0 ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "· ${packages[*]}, for the tests that need them"

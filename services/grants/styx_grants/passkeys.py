@@ -6,10 +6,11 @@ verification is: a passkey stands for the person, not for the device.
 
 import base64
 import hmac
+import struct
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from fido2.server import Fido2Server
 from fido2.utils import websafe_decode, websafe_encode
 from fido2.webauthn import (
@@ -20,6 +21,12 @@ from fido2.webauthn import (
 from styx_core.contract.values import Assertion, Registration
 from styx_core.errors import SignatureRefused
 from styx_core.signing import challenge
+
+MALFORMED = (
+    *(ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError),
+    *(RecursionError, struct.error, InvalidSignature, UnsupportedAlgorithm),
+)
+"""What reading a browser's bytes may raise: they are whatever somebody chose to send."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class RelyingParty:
                     },
                 },
             )
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+        except MALFORMED as error:
             raise SignatureRefused(f"this passkey can't be enrolled: {_why(error)}") from None
         kept = data.credential_data
         if kept is None:
@@ -88,7 +95,7 @@ class RelyingParty:
                 },
             )
             return AuthenticatorData(websafe_decode(assertion.authenticator_data)).counter
-        except (ValueError, KeyError, TypeError, IndexError, InvalidSignature) as error:
+        except MALFORMED as error:
             raise SignatureRefused(
                 f"this passkey's signature is not over this very decision ({_why(error)}); "
                 "look at it again and decide anew"
