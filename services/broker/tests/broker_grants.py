@@ -204,7 +204,10 @@ class PlayedGrants(PlayedPeople, Played):
 
     async def list_grants(self, command: g.ListGrants) -> g.GrantList:
         listed = [
-            k for k in self.rows.kept.values() if k.state in command.states or not command.states
+            k
+            for k in self.rows.kept.values()
+            if (k.state in command.states or not command.states)
+            and command.grant_id in (None, k.id)
         ]
         return g.GrantList(grants=tuple(view(kept) for kept in reversed(listed)))
 
