@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CLIS=.venv/clis
-NODE_CLIS=(vercel@58.10.0 supabase@2.117.0)
+NODE_CLIS=(vercel@58.10.0 supabase@2.117.0 axe-core@4.14.1)
 
 packages=()
 [ -x /usr/sbin/sshd ] || packages+=(openssh-server)
@@ -24,10 +24,11 @@ if [ ${#packages[@]} -gt 0 ]; then
   fi
 fi
 
-if [ -x "$CLIS/node_modules/.bin/vercel" ] && [ -x "$CLIS/node_modules/.bin/supabase" ]; then
+if [ -x "$CLIS/node_modules/.bin/vercel" ] && [ -x "$CLIS/node_modules/.bin/supabase" ] &&
+  [ -f "$CLIS/node_modules/axe-core/axe.min.js" ]; then
   exit 0
 elif ! command -v npm >/dev/null; then
-  echo "· no npm: the tests with the real vercel and supabase CLIs are left out"
+  echo "· no npm: the tests with the real vercel and supabase CLIs, and of pages' accessibility, are left out"
 else
   echo "· ${NODE_CLIS[*]}, for the tests with the real CLIs"
   npm install --prefix "$CLIS" --no-save --no-audit --no-fund --loglevel=error "${NODE_CLIS[@]}" \

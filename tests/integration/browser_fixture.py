@@ -14,6 +14,7 @@ FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
+AXE = Path(__file__).parents[2] / ".venv/clis/node_modules/axe-core/axe.min.js"
 AUTHENTICATOR = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -73,3 +74,21 @@ class Visitor:
             await self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             await self.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
         await self.page.emulate_media(color_scheme="light")
+
+    async def faults(self) -> list[str]:
+        """What axe, an accessibility checker, finds seriously wrong, in light and in dark."""
+        if not AXE.exists():
+            return []
+        found: list[str] = []
+        for scheme in ("light", "dark"):
+            await self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            await self.page.evaluate(AXE.read_text())
+            result = await self.page.evaluate("axe.run()")
+            found += [
+                f"{scheme}: {each['id']}: {node['html']}"
+                for each in result["violations"]
+                if each["impact"] in ("serious", "critical")
+                for node in each["nodes"]
+            ]
+        await self.page.emulate_media(color_scheme="light")
+        return found

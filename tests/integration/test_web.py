@@ -1,7 +1,9 @@
 """People decide in a real browser, on a real stack: joining, passkeys, approving and denying."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -9,6 +11,7 @@ from browser_fixture import MISSING, Visitor, chromium
 from playwright.async_api import Browser
 from stack_fixture import Agent, Living, an_agent, living
 from styx_cli.commands.passkey import own_link
+from styx_cli.deciding import decide
 
 pytestmark = [
     pytest.mark.integration,
@@ -16,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=MISSING),
 ]
 
-REMOVE = ("aws", "s3", "rm", "s3://releases/notes.txt")
+REMOVE = ("aws", "s3", "rm")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -39,24 +42,171 @@ async def owner(here: Living, browser: Browser) -> AsyncIterator[Visitor]:
     assert visitor.wrong == []
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="module")
 async def agent(here: Living) -> AsyncIterator[Agent]:
     async with an_agent(here.data) as one:
         yield one
 
 
-async def test_a_prod_delete_is_approved_with_the_passkey(owner: Visitor, agent: Agent) -> None:
+async def waiting(here: Living, agent: Agent, name: str) -> "asyncio.Future[Any]":
+    """A prod delete that waits for a person."""
+    call = asyncio.ensure_future(agent.run(*REMOVE, f"s3://releases/{name}", target="prod"))
+    await until_async(lambda: pending(here, name))
+    return call
+
+
+async def pending(here: Living, name: str) -> bool:
+    """Whether such a request waits."""
+    return any(name in " ".join(each["command"]) for each in await here.grants("pending"))
+
+
+async def until_async(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for something that has to be asked for."""
+    async with asyncio.timeout(20):
+        while not await holds():
+            await asyncio.sleep(0.05)
+
+
+async def test_a_prod_delete_is_approved_with_the_passkey(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
     await owner.show("/")
     assert "Nothing waits" in await owner.page.inner_text("main")
-    call = asyncio.ensure_future(agent.run(*REMOVE, target="prod"))
+    call = await waiting(here, agent, "notes.txt")
     card = await owner.page.wait_for_selector("article.delete")
     assert card is not None
     text = await card.inner_text()
     assert "aws s3 rm s3://releases/notes.txt" in text
     assert "agent of owner" in text
+    assert await owner.faults() == []
     await owner.photograph("approvals")
     await owner.page.click("text=Approve with passkey")
     done = await call
     assert done.code == 0, done
     await owner.page.wait_for_selector("text=by owner")
     await owner.photograph("decided")
+    assert {"credential_id", "client_data", "authenticator_data"} <= set(await evidence(here))
+
+
+async def evidence(here: Living) -> dict[str, str]:
+    """What the log holds of the newest decision's signature."""
+    signed: list[str] = []
+
+    async def recorded() -> bool:
+        found = await here.ask("GET", "/audit/entries", text="credential_id")
+        signed[:] = [e["entry"]["signature"] for e in found["entries"] if "verdict" in e["entry"]]
+        return bool(signed)
+
+    await until_async(recorded)
+    kept: dict[str, str] = json.loads(signed[0])
+    return kept
+
+
+async def test_a_request_is_denied_with_a_word_and_without_a_passkey(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    await owner.show("/")
+    call = await waiting(here, agent, "kept.txt")
+    await owner.page.click("article.delete summary")
+    await owner.page.fill("article.delete [name=reason]", "ask again on Monday")
+    await owner.page.click("article.delete >> text=Deny")
+    done = await call
+    assert done.code == 77
+    assert "ask again on Monday" in done.err
+
+
+async def test_what_is_decided_elsewhere_shows_at_once(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    await owner.show("/")
+    call = await waiting(here, agent, "elsewhere.txt")
+    await owner.page.wait_for_selector("article.delete")
+    (request,) = await here.grants("pending")
+    await asyncio.to_thread(decide, here.place.approver, request, "deny")
+    await owner.page.wait_for_selector(f"#{request['id']} >> text=denied")
+    assert await owner.page.locator("form[data-decide]").count() == 0
+    assert (await call).code == 77
+
+
+async def test_the_board_shows_what_lives_and_revokes_it(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    assert (await agent.run("aws", "s3", "ls", "s3://releases", target="staging")).code == 0
+    await owner.show("/board", "form[data-revoke]")
+    assert await owner.faults() == []
+    await owner.photograph("board")
+    live = len(await here.grants("active"))
+    await owner.page.click("form[data-revoke] button >> nth=0")
+    await owner.page.wait_for_selector("text=Revoked.")
+    assert len(await here.grants("active")) == live - 1
+
+
+@pytest.mark.parametrize("name", ["board", "targets", "policies", "settings"])
+async def test_every_page_can_be_read_by_everybody(owner: Visitor, name: str) -> None:
+    await owner.show(f"/{name}", "h1")
+    assert await owner.faults() == []
+    await owner.photograph(name)
+    await owner.page.set_viewport_size({"width": 380, "height": 760})
+    wide = await owner.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 380, "nothing to scroll sideways on a phone"
+    await owner.photograph(f"{name}-phone")
+    await owner.page.set_viewport_size({"width": 1100, "height": 800})
+
+
+async def test_a_target_s_login_is_tried_and_rules_are_put_with_the_passkey(
+    here: Living, owner: Visitor
+) -> None:
+    await owner.show("/targets", "form[data-check]")
+    await owner.page.click("form[data-check] button >> nth=0")
+    await owner.page.wait_for_selector("text=works: ")
+    await owner.show("/policies", "form[data-policy]")
+    before = (await here.ask("GET", "/v1/projects/shop/policy"))["toml"]
+    await owner.page.click("summary")
+    await owner.page.fill("textarea", before + "# reviewed\n")
+    await owner.page.click("text=Put with passkey")
+    put = f"{before}# reviewed\n"
+    await until_async(lambda: same_rules(here, put))
+    await owner.page.click("summary")
+    await owner.page.fill("textarea", "[[rule]]\n")
+    await owner.page.click("text=Put with passkey")
+    await owner.page.wait_for_selector(".wrong:visible >> text=id is missing")
+    assert await same_rules(here, put)
+    owner.wrong.clear()  # the console tells of the refusal
+
+
+async def same_rules(here: Living, toml: str) -> bool:
+    """Whether these are the rules in force."""
+    return bool((await here.ask("GET", "/v1/projects/shop/policy"))["toml"] == toml)
+
+
+async def test_somebody_is_invited_and_may_do_what_their_role_says(
+    here: Living, browser: Browser, owner: Visitor, agent: Agent
+) -> None:
+    await owner.show("/settings", "form[data-invite]")
+    await owner.page.select_option("form[data-invite] [name=role]", "member")
+    await owner.page.click("form[data-invite] button")
+    await owner.page.wait_for_selector("form[data-invite] ~ .made:visible")
+    link = await owner.page.input_value("form[data-invite] ~ .made input")
+    guest = await Visitor.opened(browser, here.stack.url)
+    await guest.join(link, "ada")
+    call = await waiting(here, agent, "members.txt")
+    await guest.page.wait_for_selector("article.delete")
+    await guest.page.click("text=Approve with passkey")
+    await guest.page.wait_for_selector(".wrong:visible >> text=ada is not an approver here")
+    await owner.show("/settings", "form[data-role]")
+    await owner.page.select_option("form[data-role] select", "approver")
+    await owner.page.click("form[data-role] button")
+    await owner.page.wait_for_selector("text=Changed.")
+    await guest.page.click("text=Approve with passkey")
+    assert (await call).code == 0
+    again = await Visitor.opened(browser, here.stack.url)
+    await again.page.goto(link)
+    await again.page.fill("[name=person]", "eve")
+    await again.page.click("text=Make a passkey")
+    await again.page.wait_for_selector(".wrong:visible >> text=used already")
+    await guest.page.click("text=Sign out")
+    await guest.page.wait_for_url("**/signin")
+    await guest.show("/", "h1")
+    assert guest.page.url.endswith("/signin?next=%2F")
+    await guest.page.click("text=Sign in with a passkey")
+    await guest.page.wait_for_url(guest.url + "/")

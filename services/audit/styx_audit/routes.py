@@ -17,7 +17,7 @@ from starlette.routing import Route
 from styx_core.bus import Bus
 from styx_core.contract.broker import IdentifyPerson
 from styx_core.db import Database
-from styx_core.errors import Invalid, StyxError, Unauthenticated
+from styx_core.errors import Forbidden, Invalid, StyxError, Unauthenticated
 
 from styx_audit import repository as repo
 from styx_audit.entries import decode
@@ -68,7 +68,10 @@ async def _allowed(request: Request) -> Deps:
     deps: Deps = request.app.state.deps
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
-        await deps.bus.request(IdentifyPerson(bearer_sha256=sha256(token.encode()).hexdigest()))
+        digest = sha256(token.encode()).hexdigest()
+        known = await deps.bus.request(IdentifyPerson(bearer_sha256=digest))
+        if not known.everywhere:
+            raise Forbidden("the log tells of every project: ask an owner of this Styx for a role")
         return deps
     server = request.scope.get("server")
     if server is not None and server[1] is None:

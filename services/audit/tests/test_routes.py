@@ -21,16 +21,21 @@ from styx_core.testing import MemoryBus
 
 SIZE = 13
 BEARER = "styx_per_FIXTURE-bearer"
-KNOWN = hashlib.sha256(BEARER.encode()).hexdigest()
+GUEST = "styx_per_FIXTURE-guest"
+"""Of somebody with a role in one project alone."""
+KNOWN = {
+    hashlib.sha256(bearer.encode()).hexdigest(): PersonIdentity(person=name, everywhere=everywhere)
+    for bearer, name, everywhere in ((BEARER, "owner", True), (GUEST, "guest", False))
+}
 SOCKET, TCP = "http://socket", "http://audit:8123"
 PATHS = ("entries", "entries/0", "checkpoint", "consistency?first=1&second=2", "export")
 
 
 async def identify(command: IdentifyPerson) -> PersonIdentity:
     """The broker's part: one person."""
-    if command.bearer_sha256 != KNOWN:
+    if command.bearer_sha256 not in KNOWN:
         raise Unauthenticated("this token is nobody's; sign in with `styx login`")
-    return PersonIdentity(person="owner")
+    return KNOWN[command.bearer_sha256]
 
 
 @pytest.fixture
@@ -79,6 +84,7 @@ async def refused(http: httpx.AsyncClient, path: str, **query: Any) -> dict[str,
         ("Bearer styx_per_FIXTURE-wrong", 401),
         (f"Basic {BEARER}", 401),
         (BEARER, 401),
+        (f"Bearer {GUEST}", 403),
         (f"Bearer {BEARER}", 200),
         (f"bearer {BEARER}", 200),
     ],

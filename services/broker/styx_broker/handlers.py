@@ -6,9 +6,12 @@ from styx_core.contract.broker import (
     PersonIdentity,
     TaskIdentity,
 )
+from styx_core.contract.grants_people import EVERYWHERE, GetMembership
 
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
+
+SEEING = ("owner", "approver", "auditor")
 
 
 async def identify_task(command: IdentifyTask, deps: Deps) -> TaskIdentity:
@@ -22,4 +25,5 @@ async def identify_task(command: IdentifyTask, deps: Deps) -> TaskIdentity:
 async def identify_person(command: IdentifyPerson, deps: Deps) -> PersonIdentity:
     """The person behind a bearer's hash."""
     name = await deps.db.read(lambda c: repo.person(c, command.bearer_sha256))
-    return PersonIdentity(person=name)
+    known = await deps.bus.request(GetMembership(person=name))
+    return PersonIdentity(person=name, everywhere=known.roles.get(EVERYWHERE) in SEEING)

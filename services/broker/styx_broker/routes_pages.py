@@ -1,60 +1,25 @@
 """The pages: sign-in, the links that people come in by, and what waits for a decision."""
 
-from typing import Annotated, Any
-from urllib.parse import urlencode, urlsplit
+from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
 from styx_core.contract.grants import ListGrants
 from styx_core.contract.values import GrantView, Id
-from styx_core.errors import Unauthenticated, UnknownGrant
+from styx_core.errors import UnknownGrant
 
 from styx_broker import repository as repo
-from styx_broker import sessions
-from styx_broker.auth import Caller, TheDeps, anyone
+from styx_broker.auth import Caller, TheDeps
 from styx_broker.cards import Card, alike, card, just_decided, waiting
 from styx_broker.deps import Deps
 from styx_broker.rendering import page, static
+from styx_broker.viewing import AtHome, TheViewer, frame
 
 router = APIRouter(include_in_schema=False)
 
 PAGE, MOST_CARDS = 200, 100
 """Requests asked for at once, and shown at once."""
-
-
-async def at_home(request: Request, deps: TheDeps) -> None:
-    """Lead a browser that came by a bare address to the name that passkeys are for."""
-    home = urlsplit(sessions.web_origin(deps))
-    here = request.headers.get("host", "")
-    if home.hostname == "localhost" and here.startswith(("127.0.0.1", "[::1]")):
-        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        raise HTTPException(307, headers={"Location": f"{home.scheme}://{home.netloc}{path}"})
-
-
-async def viewer(request: Request, _: Annotated[None, Depends(at_home)]) -> Caller:
-    """Who looks at a page; a stranger is led to the sign-in and back."""
-    try:
-        return await anyone(request)
-    except Unauthenticated:
-        back = urlencode({"next": request.url.path})
-        raise HTTPException(303, headers={"Location": f"/signin?{back}"}) from None
-
-
-AtHome = Annotated[None, Depends(at_home)]
-TheViewer = Annotated[Caller, Depends(viewer)]
-
-
-def frame(request: Request, caller: Caller, here: str) -> dict[str, Any]:
-    """What every page of a signed-in person shows around its own part."""
-    cookie = request.cookies.get(sessions.COOKIE)
-    return {
-        "person": caller.name,
-        "here": here,
-        "csrf": sessions.csrf_token(cookie) if cookie else "",
-        "session": caller.session.session if caller.session else "",
-        "owner": "owner" in caller.roles.values(),
-    }
 
 
 @router.get("/static/{digest}/{name}")

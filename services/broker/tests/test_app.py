@@ -143,7 +143,9 @@ async def test_the_other_services_ask_whose_a_token_is(tmp_path: Path) -> None:
         assert isinstance(found, TaskIdentity)
         assert (found.task_id, found.agent, found.person) == (task["id"], "an-agent", "owner")
         known = IdentifyPerson(bearer_sha256=fingerprint(bearer(OWNER_SECRET)))
-        assert await audit.request(known) == PersonIdentity(person="owner")
+        assert await audit.request(known) == PersonIdentity(person="owner", everywhere=True)
+        world.grants.rows.roles["owner"] = {world.project: "owner"}
+        assert not (await audit.request(known)).everywhere
         await world.local.post(f"/v1/tasks/{task['id']}/end")
         for asked in (fingerprint(task["token"]), fingerprint("FIXTURE"), "", task["token"]):
             with pytest.raises(Unauthenticated):

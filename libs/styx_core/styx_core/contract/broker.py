@@ -19,9 +19,10 @@ class IdentifyTask(Command[TaskIdentity], owner="broker", by=("mcp-gateway",)):
 
 
 class PersonIdentity(Message):
-    """Whose bearer it is."""
+    """Whose bearer it is, and whether they may see what happens in every project."""
 
     person: str
+    everywhere: bool
 
 
 class IdentifyPerson(Command[PersonIdentity], owner="broker", by=("audit",)):

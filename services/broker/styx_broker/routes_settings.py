@@ -1,0 +1,39 @@
+"""Settings: people, their keys and invitations, and the line that connects an agent."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+from styx_core.contract.grants_people import EVERYWHERE
+
+from styx_broker import repository as repo
+from styx_broker import sessions
+from styx_broker.auth import TheDeps
+from styx_broker.rendering import page
+from styx_broker.routes_members import people
+from styx_broker.viewing import TheViewer, frame
+
+router = APIRouter(include_in_schema=False)
+
+MEANING = {
+    "owner": "may do everything, and invite others",
+    "approver": "decides what agents ask for",
+    "member": "runs agents, and ends what they hold",
+    "auditor": "only looks",
+}
+
+
+@router.get("/settings")
+async def settings(request: Request, deps: TheDeps, caller: TheViewer) -> Response:
+    """Who is here, by which keys, and how agents come in."""
+    projects = await deps.db.read(lambda c: repo.projects(c, caller.projects))
+    own = [row for row in projects if caller.may(row.id, "owner")]
+    shown = {
+        "people": await people(deps, caller),
+        "places": {EVERYWHERE: "all projects"} | {row.id: row.name for row in projects},
+        "invites_to": ([(EVERYWHERE, "all projects")] if caller.may(EVERYWHERE, "owner") else [])
+        + [(row.id, row.name) for row in own],
+        "roles": MEANING,
+        "address": deps.settings.public_url,
+        "web": sessions.web_origin(deps),
+        "everywhere": caller.may(EVERYWHERE, "owner"),
+    }
+    return page("settings.html", frame(request, caller, "settings") | shown)

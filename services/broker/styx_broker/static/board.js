@@ -1,0 +1,30 @@
+import { ask, fragment, handle, live, say } from "./page.js";
+
+const place = document.getElementById("board");
+
+function bind() {
+  place.querySelectorAll("form[data-revoke]").forEach((form) => handle(form, async () => {
+    await ask("POST", `/v1/grants/${form.dataset.revoke}/revoke`, {});
+    say("Revoked.");
+    await look();
+  }));
+  left();
+}
+
+/** How long each grant still lives, beside its end. */
+function left() {
+  place.querySelectorAll("time[data-until]").forEach((time) => {
+    const minutes = Math.max(0, Math.ceil((new Date(time.dateTime) - Date.now()) / 60000));
+    time.textContent = minutes > 90 ? `${Math.round(minutes / 60)} h left` : `${minutes} min left`;
+  });
+}
+
+async function look() {
+  const page = await fragment(place.dataset.live);
+  place.replaceChildren(...page.getElementById("board").childNodes);
+  bind();
+}
+
+bind();
+setInterval(left, 30000);
+live(look);

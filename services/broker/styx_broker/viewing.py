@@ -1,0 +1,44 @@
+"""Who looks at a page, and what every page shows around its own part."""
+
+from typing import Annotated, Any
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import Depends, HTTPException, Request
+from styx_core.errors import Unauthenticated
+
+from styx_broker import sessions
+from styx_broker.auth import Caller, TheDeps, anyone
+
+
+async def at_home(request: Request, deps: TheDeps) -> None:
+    """Lead a browser that came by a bare address to the name that passkeys are for."""
+    home = urlsplit(sessions.web_origin(deps))
+    here = request.headers.get("host", "")
+    if home.hostname == "localhost" and here.startswith(("127.0.0.1", "[::1]")):
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise HTTPException(307, headers={"Location": f"{home.scheme}://{home.netloc}{path}"})
+
+
+async def viewer(request: Request, _: Annotated[None, Depends(at_home)]) -> Caller:
+    """Who looks at a page; a stranger is led to the sign-in and back."""
+    try:
+        return await anyone(request)
+    except Unauthenticated:
+        back = urlencode({"next": request.url.path})
+        raise HTTPException(303, headers={"Location": f"/signin?{back}"}) from None
+
+
+AtHome = Annotated[None, Depends(at_home)]
+TheViewer = Annotated[Caller, Depends(viewer)]
+
+
+def frame(request: Request, caller: Caller, here: str) -> dict[str, Any]:
+    """What every page of a signed-in person shows around its own part."""
+    cookie = request.cookies.get(sessions.COOKIE)
+    return {
+        "person": caller.name,
+        "here": here,
+        "csrf": sessions.csrf_token(cookie) if cookie else "",
+        "session": caller.session.session if caller.session else "",
+        "owner": "owner" in caller.roles.values(),
+    }
