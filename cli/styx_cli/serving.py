@@ -49,7 +49,8 @@ def welcome(stack: Stack, folder: Path) -> str:
     if stack.admin_link:
         lines += [
             f"Admin link, for once: {stack.admin_link}",
-            "  claim it with `styx login`, then set STYX_ADMIN_TOKEN to what that prints",
+            "  open it in a browser: it makes your passkey, and you are the owner; or claim it",
+            "  with `styx login`, then set STYX_ADMIN_TOKEN to what that prints",
         ]
     lines += [
         f"Connect Claude Code:  claude mcp add styx -- {styx} mcp",

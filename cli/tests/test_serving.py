@@ -27,8 +27,9 @@ def test_the_first_start_shows_the_admin_link_once() -> None:
     lines = told(f"{URL}/admin#styx_adm_FIXTURE")
     assert lines[0] == f"Styx is at {URL} (data in /data)"
     assert lines[1] == f"Admin link, for once: {URL}/admin#styx_adm_FIXTURE"
-    assert "`styx login`" in lines[2]
-    assert "STYX_ADMIN_TOKEN" in lines[2]
+    assert "in a browser" in lines[2]
+    assert "`styx login`" in lines[3]
+    assert "STYX_ADMIN_TOKEN" in lines[3]
 
 
 def test_a_later_start_shows_how_to_connect_and_no_link() -> None:

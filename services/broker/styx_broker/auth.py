@@ -77,7 +77,7 @@ async def anyone(request: Request) -> Caller:
     if token is not None:
         known = fingerprint(token)
         return await _member(deps, await deps.db.read(lambda c: repo.person(c, known)))
-    cookie = request.cookies.get(sessions.COOKIE)
+    cookie = sessions.shown_cookie(deps, request)
     if cookie is not None:
         row = await deps.db.read(lambda c: sessions.find(c, cookie, deps.now()))
         if row is None:

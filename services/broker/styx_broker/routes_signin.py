@@ -107,7 +107,7 @@ async def sign_in(body: SignIn, request: Request, deps: TheDeps) -> Response:
 
     await deps.db.write(save)
     response = JSONResponse({"person": opened.person, "session": opened.session}, 201)
-    sessions.set_cookie(response, cookie, int((opened.expires_at - now).total_seconds()))
+    sessions.set_cookie(deps, response, cookie, int((opened.expires_at - now).total_seconds()))
     return response
 
 
@@ -123,9 +123,9 @@ def _use_nonce(c: Connection, shown: str, deps: Deps) -> None:
 @router.post("/v1/signout")
 async def sign_out(request: Request, deps: TheDeps) -> Response:
     """Sign this browser out, here and at `grants`."""
-    cookie = request.cookies.get(sessions.COOKIE)
+    cookie = sessions.shown_cookie(deps, request)
     response = JSONResponse({"signed_in": False})
-    sessions.clear_cookie(response)
+    sessions.clear_cookie(deps, response)
     if cookie is None:
         return response
     row = await deps.db.read(lambda c: sessions.find(c, cookie, deps.now()))

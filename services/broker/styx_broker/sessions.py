@@ -21,7 +21,6 @@ from styx_broker import repository as repo
 from styx_broker.deps import Deps
 from styx_broker.tokens import fingerprint, same
 
-COOKIE: Final = "__Host-styx"
 CSRF: Final = "Styx-CSRF"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -31,16 +30,28 @@ def csrf_token(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"styx csrf", hashlib.sha256).hexdigest()
 
 
-def set_cookie(response: Response, cookie: str, seconds: int) -> None:
+def cookie_name(deps: Deps) -> str:
+    """The cookie's name, with the port: browsers keep cookies by host, and two may run on one."""
+    port = urlsplit(deps.settings.public_url).port
+    return f"__Host-styx-{port}" if port else "__Host-styx"
+
+
+def shown_cookie(deps: Deps, request: Request) -> str | None:
+    """What a browser shows of being signed in."""
+    return request.cookies.get(cookie_name(deps))
+
+
+def set_cookie(deps: Deps, response: Response, cookie: str, seconds: int) -> None:
     """Sign a browser in."""
+    name = cookie_name(deps)
     response.set_cookie(
-        COOKIE, cookie, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
+        name, cookie, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
     )
 
 
-def clear_cookie(response: Response) -> None:
+def clear_cookie(deps: Deps, response: Response) -> None:
     """Sign a browser out."""
-    response.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
+    response.delete_cookie(cookie_name(deps), path="/", secure=True, httponly=True, samesite="lax")
 
 
 def ours(deps: Deps, request: Request) -> None:

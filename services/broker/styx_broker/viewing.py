@@ -7,7 +7,7 @@ from fastapi import Depends, HTTPException, Request
 from styx_core.errors import Unauthenticated
 
 from styx_broker import sessions
-from styx_broker.auth import Caller, TheDeps, anyone
+from styx_broker.auth import Caller, TheDeps, anyone, deps_of
 
 
 async def at_home(request: Request, deps: TheDeps) -> None:
@@ -34,7 +34,7 @@ TheViewer = Annotated[Caller, Depends(viewer)]
 
 def frame(request: Request, caller: Caller, here: str) -> dict[str, Any]:
     """What every page of a signed-in person shows around its own part."""
-    cookie = request.cookies.get(sessions.COOKIE)
+    cookie = sessions.shown_cookie(deps_of(request), request)
     return {
         "person": caller.name,
         "here": here,

@@ -12,6 +12,7 @@ from styx_core.contract.grants_people import CloseSession, EnrolApprover, OpenSe
 from styx_core.contract.values import Registration
 
 pytestmark = MODULE
+COOKIE = "__Host-styx"
 POINT = base64.b64encode(b"\x04" + b"p" * 64).decode()
 
 
@@ -28,7 +29,7 @@ async def signed_in(world: World, person: str = OWNER) -> tuple[httpx.AsyncClien
     body = {"nonce": nonce, "session_key": POINT, "assertion": assertion(person)}
     reply = await client.post("/v1/signin", json=body)
     assert reply.status_code == 201, reply.text
-    return client, sessions.csrf_token(client.cookies[sessions.COOKIE])
+    return client, sessions.csrf_token(client.cookies[COOKIE])
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ async def test_a_passkey_signs_in_and_the_cookie_is_for_this_site_alone(world: W
     )
     (asked,) = world.grants.got(OpenSession)
     assert (asked.nonce, asked.session_key) == (nonce, POINT)
-    assert client.cookies[sessions.COOKIE].encode() not in world.everything()
+    assert client.cookies[COOKIE].encode() not in world.everything()
     again = await world.client(LINK).post("/v1/signin", json=body)
     assert (again.status_code, again.json()["code"]) == (401, "unauthenticated"), "used once"
 
@@ -69,12 +70,12 @@ async def test_a_browser_sees_what_its_person_sees_and_is_signed_out(
     client, token = browser
     assert (await client.get("/v1/me")).json()["person"] == OWNER
     assert (await client.get("/v1/tasks")).status_code == 200
-    cookie = client.cookies[sessions.COOKIE]
+    cookie = client.cookies[COOKIE]
     out = await client.post("/v1/signout", headers={sessions.CSRF: token, "Origin": LINK})
     assert (out.status_code, 'styx=""' in out.headers["set-cookie"]) == (200, True)
     assert [c.session for c in world.grants.got(CloseSession)] == ["5" * 64]
     old = world.client(LINK)
-    old.cookies.set(sessions.COOKIE, cookie, domain="styx.example")
+    old.cookies.set(COOKIE, cookie, domain="styx.example")
     assert (await old.get("/v1/me")).status_code == 401, "also for who has kept the cookie"
 
 
@@ -181,3 +182,13 @@ async def test_a_nonce_is_too_old_after_five_minutes(world: World) -> None:
         assert (await client.post("/v1/signin", json=body)).status_code == 401
     finally:
         world.deps.now = usual
+
+
+async def test_two_on_one_host_have_cookies_of_their_own(world: World) -> None:
+    usual = world.deps.settings
+    names = set()
+    for url in (LINK, "http://localhost:1", "http://127.0.0.1:2"):
+        world.deps.settings = usual.model_copy(update={"public_url": url})
+        names.add(sessions.cookie_name(world.deps))
+    world.deps.settings = usual
+    assert names == {"__Host-styx", "__Host-styx-1", "__Host-styx-2"}

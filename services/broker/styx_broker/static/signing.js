@@ -36,7 +36,9 @@ export async function byPasskey(payload) {
 export async function newPasskey(person, label, payload) {
   const made = await navigator.credentials.create({ publicKey: {
     rp: { id: location.hostname, name: "Styx" },
-    user: { id: encoder.encode(person), name: person, displayName: person },
+    // A handle of its own: one with the person's name would replace their passkey of another Styx on
+    // the same host, for authenticators keep one passkey a handle.
+    user: { id: crypto.getRandomValues(new Uint8Array(32)), name: person, displayName: person },
     challenge: await digest(payload),
     pubKeyCredParams: [{ type: "public-key", alg: -8 }, { type: "public-key", alg: -7 },
       { type: "public-key", alg: -257 }],
