@@ -161,15 +161,25 @@ async def test_a_target_s_login_is_tried_and_rules_are_put_with_the_passkey(
     await owner.page.wait_for_selector("text=works: ")
     await owner.show("/policies", "form[data-policy]")
     before = (await here.ask("GET", "/v1/projects/shop/policy"))["toml"]
-    await owner.page.click("summary")
+    await owner.page.click("text=As TOML")
     await owner.page.fill("textarea", before + "# reviewed\n")
     await owner.page.click("text=Put with passkey")
     put = f"{before}# reviewed\n"
     await until_async(lambda: same_rules(here, put))
-    await owner.page.click("summary")
+    await owner.page.click("text=As TOML")
     await owner.page.fill("textarea", "[[rule]]\n")
     await owner.page.click("text=Put with passkey")
     await owner.page.wait_for_selector(".wrong:visible >> text=id is missing")
+    await owner.page.fill("textarea", '[[rule]]\nid = "never"\neffect = "deny"\n')
+    await owner.page.click("text=Try over the last 30 days")
+    await owner.page.wait_for_selector("text=denied")
+    await owner.page.click("text=What would be said to a call?")
+    await owner.page.fill("[name=target]", "staging")
+    await owner.page.fill("[name=command]", "aws s3 ls")
+    await owner.page.click("text=Ask the rules")
+    await owner.page.wait_for_selector("text=deny (never)")
+    assert await owner.faults() == []
+    await owner.photograph("policies-tried")
     assert await same_rules(here, put)
     owner.wrong.clear()  # the console tells of the refusal
 

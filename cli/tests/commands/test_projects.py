@@ -85,6 +85,54 @@ def test_faulty_rules_are_named_by_the_broker(styx: Any, two: Any) -> None:
     assert "in force" not in done.err
 
 
+SAID = {
+    "requests": 7,
+    "whole": True,
+    "more": {"allow": 1, "ask": 0, "deny": 2},
+    "changed": [
+        {
+            "grant_id": "grt_1",
+            "created_at": "2026-01-05T12:00:00Z",
+            "agent": "agent",
+            "person": "ada",
+            "target": "staging",
+            "env": "staging",
+            "scopes": ["read"],
+            "command": ["aws", "s3", "ls", "a b"],
+            "was": "ask",
+            "would_be": "allow",
+            "because": ["all"],
+        }
+    ],
+}
+
+
+def test_a_draft_is_tried_over_the_past(styx: Any, two: Any) -> None:
+    two.answers["POST /v1/projects/prj_1/policy/replay"] = SAID
+    words = ("policy", "replay", "-", "--project", "shop", "--days", "9")
+    done = styx(*words, stdin=RULES)
+    assert two.sent("POST")[0].body == {"toml": RULES, "days": 9}
+    first, _, line = done.out.splitlines()[:3]
+    assert first == "Of 7 requests: 1 more allowed, 0 more asked for, 2 more denied."
+    assert "agent of ada  staging  aws s3 ls 'a b'  ask  allow     all" in line
+    assert styx(*words, "--json", stdin=RULES).json == SAID
+    two.answers["POST /v1/projects/prj_1/policy/replay"] = {**SAID, "changed": []}
+    assert styx(*words, stdin=RULES).out.splitlines()[1] == "Nothing differs."
+
+
+def test_a_call_is_put_to_the_rules(styx: Any, two: Any, tmp_path: Path) -> None:
+    said = {"effect": "deny", "because": ["never"], "why": "a rule denies it\x1b[2J"}
+    two.answers["POST /v1/projects/prj_1/policy/simulate"] = said
+    file = tmp_path / "draft.toml"
+    file.write_text(RULES)
+    words = ("policy", "simulate", "--project", "shop", "--draft", str(file), "--agent", "ci")
+    done = styx(*words, "prod", "aws", "s3", "rm", "--recursive", "s3://b")
+    assert done.out == "deny (never): a rule denies it⟨U+001B⟩[2J\n"
+    command = ["aws", "s3", "rm", "--recursive", "s3://b"]
+    body = {"target": "prod", "command": command, "agent": "ci", "toml": RULES}
+    assert two.sent("POST")[0].body == body
+
+
 def test_a_file_that_cant_be_read(styx: Any, two: Any, tmp_path: Path) -> None:
     binary = tmp_path / "rules.toml"
     binary.write_bytes(b"\xff\xfe rule")

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from styx_core.contract import adapters, broker, grants, grants_events, grants_people, values
+from styx_core.contract import (
+    adapters,
+    broker,
+    grants,
+    grants_events,
+    grants_people,
+    grants_policies,
+    values,
+)
 from styx_core.contract.base import COMMANDS, EVENTS, Command, Event, Message, snake, utc_ms
 from styx_core.contract.grants import Choice, PutPolicy, RequestAccess
 from styx_core.contract.rights import SERVICES
@@ -19,7 +27,7 @@ from styx_core.errors import BY_CODE
 from styx_core.ids import new_id
 
 ROOT = Path(__file__).parents[3]
-MODULES = (adapters, broker, grants, grants_events, grants_people, values)
+MODULES = (adapters, broker, grants, grants_events, grants_people, grants_policies, values)
 MESSAGES: list[type[Message]] = [
     each
     for module in MODULES

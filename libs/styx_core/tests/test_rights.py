@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from styx_core.contract import adapters, broker, grants, grants_events, grants_people
+from styx_core.contract import (
+    adapters,
+    broker,
+    grants,
+    grants_events,
+    grants_people,
+    grants_policies,
+)
 from styx_core.contract.base import Command, Event
 from styx_core.contract.rights import (
     SERVICES,
@@ -23,7 +30,7 @@ from styx_core.nats_conf import FORBIDDEN, MAKE_STREAMS, NatsUser, overlaps, pro
 
 DECLARED: list[Any] = [
     each
-    for module in (adapters, broker, grants, grants_events, grants_people)
+    for module in (adapters, broker, grants, grants_events, grants_people, grants_policies)
     for each in vars(module).values()
     if isinstance(each, type) and each.__module__ == module.__name__ and "[" not in each.__name__
 ]

@@ -24,6 +24,7 @@ from styx_broker import (
     routes_notices,
     routes_pages,
     routes_people,
+    routes_policies,
     routes_policies_page,
     routes_settings,
     routes_signin,
@@ -41,7 +42,14 @@ from styx_broker.tokens import fingerprint, new_token
 ROUTES = (
     *(routes_exec, routes_signing, routes_notices, routes_tasks),
     *(routes_people, routes_identity, routes_signin, routes_live, routes_pages),
-    *(routes_members, routes_board, routes_settings, routes_targets_page, routes_policies_page),
+    *(
+        routes_policies,
+        routes_members,
+        routes_board,
+        routes_settings,
+        routes_targets_page,
+        routes_policies_page,
+    ),
 )
 PER_MINUTE = {"claim": 10, "signin": 60, "public": 600}
 

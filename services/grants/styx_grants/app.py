@@ -11,14 +11,20 @@ from styx_core.service import Context, Running, Service
 from styx_core.settings import web_url
 from styx_core.telemetry import OUTBOX as OUTBOX_ROWS
 
-from styx_grants import handlers, handlers_keys, handlers_people, handlers_signing
+from styx_grants import (
+    handlers,
+    handlers_keys,
+    handlers_people,
+    handlers_policies,
+    handlers_signing,
+)
 from styx_grants.deps import Deps, SteadyClock
 from styx_grants.ending import Sweeper
 from styx_grants.models import METADATA, OUTBOX
 from styx_grants.passkeys import RelyingParty
 from styx_grants.refreshing import Refresher
 
-HANDLERS = (handlers, handlers_keys, handlers_people, handlers_signing)
+HANDLERS = (handlers, handlers_keys, handlers_people, handlers_policies, handlers_signing)
 
 
 @asynccontextmanager

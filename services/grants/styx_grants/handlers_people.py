@@ -25,14 +25,14 @@ from styx_core.errors import AlreadyDecided, Forbidden, Invalid, UnknownGrant, U
 from styx_core.ids import new_id
 from styx_core.signing import policy_payload, target_payload
 
-from styx_grants import deciding, policy_toml, proofs
+from styx_grants import deciding, proofs
 from styx_grants import people_rows as rows
 from styx_grants import repository as repo
 from styx_grants.deps import Deps
 from styx_grants.ending import end
 from styx_grants.issuing import end_leases
 from styx_grants.machine import State, Step
-from styx_grants.policy_lint import dead_rules
+from styx_grants.policy_draft import accepted
 from styx_grants.refreshing import check
 from styx_grants.requesting import access, policy_text
 from styx_grants.views import grant_views
@@ -174,12 +174,7 @@ async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
 async def put_policy(command: PutPolicy, deps: Deps) -> PolicyText:
     """Replace a project's rules, all or none."""
     now = deps.now()
-    try:
-        rules = policy_toml.loads(command.toml)
-    except policy_toml.PolicyTextError as error:
-        raise Invalid(f"policy: {error}") from None
-    for finding in dead_rules(rules):
-        raise Invalid(f"policy: rule {finding[0]}: {finding[1]}")
+    rules = accepted(command.toml)
     payload = policy_payload(project_id=command.project_id, toml=command.toml, nonce=command.nonce)
 
     def save(c: Connection) -> PolicyText:

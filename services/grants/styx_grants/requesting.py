@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import Protocol
 
 from sqlalchemy import Connection, select
 from styx_core.contract.grants import Access
@@ -33,6 +34,20 @@ class Asked:
     understood: str = ""
     reason: str | None = None
     duration: Duration = DEFAULT
+
+
+class Asking(Protocol):
+    """Whose agent asks: a task's row, or a made-up one."""
+
+    @property
+    def agent(self) -> str:
+        """What runs."""
+        ...
+
+    @property
+    def person(self) -> str:
+        """Whose it is."""
+        ...
 
 
 @lru_cache(maxsize=64)
@@ -95,23 +110,27 @@ def evaluate(
     c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
 ) -> Decision:
     """What the project's policy says about this now."""
+    rules = compiled(policy_text(c, task.project_id))
+    return rules.evaluate(question(deps, task, target, asked, now))
+
+
+def question(deps: Deps, task: Asking, target: repo.Record, asked: Asked, now: datetime) -> Request:
+    """What is put to a policy."""
     provider = deps.catalog.providers.get(target.provider)
     narrowable = provider is not None and provider.narrowable(
         asked.scopes, asked.surface, target.config.get("method")
     )
-    return compiled(policy_text(c, task.project_id)).evaluate(
-        Request(
-            project=task.project_id,
-            provider=target.provider,
-            env=Env(target.env),
-            target=target.name,
-            scopes=asked.scopes,
-            agent=task.agent,
-            person=task.person,
-            command=asked.command[1:],
-            at=now,
-            narrowable=narrowable,
-        )
+    return Request(
+        project=target.project_id,
+        provider=target.provider,
+        env=Env(target.env),
+        target=target.name,
+        scopes=asked.scopes,
+        agent=task.agent,
+        person=task.person,
+        command=asked.command[1:],
+        at=now,
+        narrowable=narrowable,
     )
 
 

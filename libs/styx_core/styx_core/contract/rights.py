@@ -7,11 +7,18 @@ No service may create, change, delete or purge a stream: only the bootstrap user
 from dataclasses import dataclass
 from functools import lru_cache
 
-from styx_core.contract import adapters, broker, grants, grants_events, grants_people
+from styx_core.contract import (
+    adapters,
+    broker,
+    grants,
+    grants_events,
+    grants_people,
+    grants_policies,
+)
 from styx_core.contract.base import COMMANDS, EVENTS, VERSION
 from styx_core.errors import Forbidden
 
-_DECLARING = (adapters, broker, grants, grants_events, grants_people)
+_DECLARING = (adapters, broker, grants, grants_events, grants_people, grants_policies)
 
 SERVICES = ("broker", "grants", "audit", "adapters", "mcp-gateway")
 STREAM = "STYX_EVENTS"
