@@ -115,6 +115,22 @@ async def test_a_request_is_denied_with_a_word_and_without_a_passkey(
     assert "ask again on Monday" in done.err
 
 
+async def test_something_else_is_offered_and_the_agent_has_it_by_asking_for_it(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    await owner.show("/")
+    call = await waiting(here, agent, "offered.txt")
+    await owner.page.click("text=Offer something else instead")
+    await owner.page.select_option("[name=instead]", "staging")
+    await owner.page.check("[name=offered][value=delete]")
+    await owner.photograph("offer")
+    await owner.page.click("text=Deny, and offer this")
+    done = await call
+    assert done.code == 77
+    assert "owner offers read, delete on staging for 1h instead" in done.err
+    assert (await agent.run(*REMOVE, "s3://releases/offered.txt", target="staging")).code == 0
+
+
 async def test_what_is_decided_elsewhere_shows_at_once(
     here: Living, owner: Visitor, agent: Agent
 ) -> None:

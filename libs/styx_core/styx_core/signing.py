@@ -11,7 +11,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -29,10 +29,15 @@ def decision_payload(
     scopes: Iterable[Scope | str],
     duration: str | None,
     command: Sequence[str],
+    offer: Mapping[str, object] | None = None,
 ) -> str:
-    """The text to sign to approve or deny a grant."""
+    """The text to sign to approve or deny a grant, or to deny it and offer another.
+
+    `offer`: its target, env, scopes (in their order) and duration.
+    """
     return _canonical(
         {
+            **({} if offer is None else {"offer": offer}),
             "styx": "decision/v1",
             "grant": grant_id,
             "verdict": verdict,

@@ -1,12 +1,13 @@
 """The pages: sign-in, the links that people come in by, and what waits for a decision."""
 
+from collections import defaultdict
 from typing import Any
 
 from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
-from styx_core.contract.grants import ListGrants
-from styx_core.contract.values import GrantView, Id
+from styx_core.contract.grants import ListGrants, ListTargets
+from styx_core.contract.values import GrantView, Id, TargetView
 from styx_core.errors import UnknownGrant
 
 from styx_broker import repository as repo
@@ -68,6 +69,7 @@ async def one(grant_id: Id, request: Request, deps: TheDeps, caller: TheViewer) 
         raise UnknownGrant(f"no grant {grant_id}")
     made = await _with_tasks(deps, found)
     shown = {"cards": made, "alike": {}, "more": 0, "decided": [], "grant": found[0]}
+    shown |= {"places": await _places(deps, caller)}
     return page("grant.html", frame(request, caller, "approvals") | shown)
 
 
@@ -83,7 +85,16 @@ async def _cards(deps: Deps, caller: Caller) -> dict[str, Any]:
         "alike": alike(ordered),
         "more": len(ordered) - len(shown),
         "decided": decided,
+        "places": await _places(deps, caller),
     }
+
+
+async def _places(deps: Deps, caller: Caller) -> dict[str, list[TargetView]]:
+    """The targets of each project, for an offer of another one."""
+    places = defaultdict(list)
+    for target in (await deps.bus.request(ListTargets(projects=caller.projects))).targets:
+        places[target.project_id].append(target)
+    return places
 
 
 async def _pending(deps: Deps, projects: tuple[str, ...] | None) -> list[GrantView]:

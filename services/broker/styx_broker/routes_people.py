@@ -12,6 +12,7 @@ from styx_core.contract.grants import (
     Decide,
     ListGrants,
     ListTargets,
+    Offer,
     PolicyText,
     PutPolicy,
     ReadPolicy,
@@ -47,6 +48,7 @@ class Decision(Body):
     scopes: tuple[Scope, ...] = ()
     duration: Duration | None = None
     reason: Line | None = None
+    offer: Offer | None = None
     signature: Proof
 
 
@@ -100,7 +102,8 @@ async def _projects(deps: Deps, caller: Caller, named: str | None) -> tuple[str,
 @router.post("/v1/grants/{grant_id}/decision")
 async def decide(grant_id: Id, body: Decision, deps: TheDeps, person: ThePerson) -> Access:
     """Approve (all or less) or deny. `grants` checks the signature against its own row."""
-    choice = Choice(grant_id=grant_id, **body.model_dump(exclude={"signature"}))
+    said = {name: value for name, value in dict(body).items() if name != "signature"}
+    choice = Choice(grant_id=grant_id, **said)
     return await deps.bus.request(
         Decide(choice=choice, person=person.name, signature=body.signature)
     )

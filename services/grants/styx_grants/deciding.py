@@ -16,11 +16,13 @@ from styx_core.telemetry import DECISIONS
 from styx_grants import people_rows as rows
 from styx_grants import proofs
 from styx_grants import repository as repo
+from styx_grants.asking import Asked, evaluate
 from styx_grants.deadlines import Duration, due, expires_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State, Step, apply
+from styx_grants.offering import Made, keep, offered
 from styx_grants.policy_terms import Effect
-from styx_grants.requesting import Asked, access, evaluate
+from styx_grants.requesting import access
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,15 @@ class _Case:
     now: datetime
 
 
+@dataclass(frozen=True)
+class Meant:
+    """What a choice comes to, once read against the request."""
+
+    scopes: tuple[Scope, ...]
+    duration: Duration
+    offer: Made | None
+
+
 def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
     """Apply one person's signed choice. Raises our errors; nothing is changed then."""
     choice = command.choice
@@ -42,16 +53,24 @@ def decide(c: Connection, deps: Deps, command: Decide, now: datetime) -> Access:
         raise Forbidden(f"{command.person} is not an approver here")
     target = c.execute(select(repo.TARGET).where(repo.TARGET.c.id == grant.target_id)).one()
     scopes = _chosen_scopes(grant, choice)
+    offer = offered(c, deps, command, grant, now)
     duration = Duration(choice.duration) if choice.duration else Duration(grant.duration)
-    payload = _signed(c, deps, command, grant, target, scopes, duration)
+    meant = Meant(scopes, duration, offer)
+    payload = _signed(c, deps, command, grant, target, meant)
     if grant.state != State.PENDING or due(repo.times(grant), now) is not None:
         raise AlreadyDecided(_who(grant))
     case = _Case(command, grant, target, payload, now)
     if choice.verdict == "deny":
-        _settle(c, deps, case, Step.DENY, {})
+        _deny(c, deps, case, offer)
     else:
         _approve(c, deps, case, scopes, duration)
     return access(c, repo.grant(c, grant.id), target.name, grant.task_id)
+
+
+def _deny(c: Connection, deps: Deps, case: _Case, offer: Made | None) -> None:
+    if offer is not None:
+        keep(c, offer, case.command, case.grant.task_id, case.payload, case.now)
+    _settle(c, deps, case, Step.DENY, {}, offer)
 
 
 def _signed(
@@ -60,19 +79,21 @@ def _signed(
     command: Decide,
     grant: repo.Record,
     target: repo.Record,
-    scopes: tuple[Scope, ...],
-    duration: Duration,
+    meant: Meant,
 ) -> str:
     payload = decision_payload(
         grant_id=grant.id,
         verdict=command.choice.verdict,
         target=target.name,
         env=target.env,
-        scopes=scopes,
-        duration=duration,
+        scopes=meant.scopes,
+        duration=meant.duration,
         command=grant.command,
+        offer=None if meant.offer is None else meant.offer.signed(),
     )
-    mfa = grant.mfa and command.choice.verdict == "approve"
+    mfa = (
+        grant.mfa if command.choice.verdict == "approve" else bool(meant.offer and meant.offer.mfa)
+    )
     proofs.proven(c, deps, command.person, payload, command.signature, mfa=mfa)
     return payload
 
@@ -149,10 +170,17 @@ def _still_askable(c: Connection, deps: Deps, case: _Case, scopes: tuple[Scope, 
 
 
 def _settle(
-    c: Connection, deps: Deps, case: _Case, step: Step, values: Mapping[str, object]
+    c: Connection,
+    deps: Deps,
+    case: _Case,
+    step: Step,
+    values: Mapping[str, object],
+    offer: Made | None = None,
 ) -> None:
     grant, person, choice = case.grant, case.command.person, case.command.choice
     why = f"{person}: {choice.reason}" if choice.reason else grant.why
+    if offer is not None:
+        why = f"{why}; {person} offers {offer.words()} instead: ask for just that, and it is yours"
     repo.set_grant(
         c,
         grant.id,

@@ -19,13 +19,14 @@ from styx_core.ids import new_id
 from styx_core.scope import Scope
 
 from styx_grants import repository as repo
+from styx_grants.asking import Asked
 from styx_grants.deadlines import DEFAULT, Duration, due
 from styx_grants.deps import Deps
 from styx_grants.ending import WHY, end, end_task
 from styx_grants.issuing import Call, end_leases, issue
 from styx_grants.machine import State, Step
 from styx_grants.refreshing import connected
-from styx_grants.requesting import Asked, access, open_request, usable
+from styx_grants.requesting import access, open_request, usable
 
 
 async def admit_task(command: AdmitTask, deps: Deps) -> Done:

@@ -28,13 +28,14 @@ from styx_core.signing import policy_payload, target_payload
 from styx_grants import deciding, proofs
 from styx_grants import people_rows as rows
 from styx_grants import repository as repo
+from styx_grants.asking import policy_text
 from styx_grants.deps import Deps
 from styx_grants.ending import end
 from styx_grants.issuing import end_leases
 from styx_grants.machine import State, Step
 from styx_grants.policy_draft import accepted
 from styx_grants.refreshing import check
-from styx_grants.requesting import access, policy_text
+from styx_grants.requesting import access
 from styx_grants.views import grant_views
 
 REVOKE = {State.PENDING: Step.CANCEL, State.ACTIVE: Step.REVOKE}

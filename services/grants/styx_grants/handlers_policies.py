@@ -15,12 +15,12 @@ from styx_core.contract.grants_policies import (
 from styx_core.scope import Scope, ordered
 
 from styx_grants import repository as repo
+from styx_grants.asking import Asked, compiled, policy_text, question
 from styx_grants.deps import Deps
 from styx_grants.policy import Policy
 from styx_grants.policy_draft import accepted
 from styx_grants.policy_terms import Decision, Effect
 from styx_grants.replaying import Difference, Past, replay, said_then
-from styx_grants.requesting import Asked, compiled, policy_text, question
 
 MOST_REQUESTS: Final = 10_000
 MOST_SHOWN: Final = 100

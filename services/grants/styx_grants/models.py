@@ -168,6 +168,25 @@ class SessionKey(Row, table=True):
     expires_at: datetime
 
 
+class OfferRow(Row, table=True):
+    """What an approver would allow instead of a request that they denied, as they signed it."""
+
+    __tablename__ = "offer"
+    grant_id: str = Field(primary_key=True)
+    task_id: str = Field(index=True)
+    target_id: str
+    scopes: list[str] = _json()
+    duration: str
+    mfa: bool
+    """Whether a passkey or a terminal's key signed it."""
+    person: str
+    payload: str
+    signature: str
+    expires_at: datetime
+    taken_by: str | None = None
+    """The grant that came of it."""
+
+
 class Spent(Row, table=True):
     """A signed payload that was acted on: it is never taken again."""
 

@@ -1,65 +1,21 @@
 """Opening a request: what a call needs, put to the policy, becomes a grant row and its event."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Protocol
 
 from sqlalchemy import Connection, select
 from styx_core.contract.grants import Access
 from styx_core.contract.grants_events import AccessRequested, GrantDecided
 from styx_core.ids import new_id
-from styx_core.scope import Scope, Scopes, ordered
+from styx_core.scope import Scope, ordered
 from styx_core.telemetry import DECISIONS
 
-from styx_grants import policy_toml
+from styx_grants import offering
 from styx_grants import repository as repo
-from styx_grants.deadlines import DEFAULT, Duration, due, expires_at
+from styx_grants.asking import Asked, evaluate
+from styx_grants.deadlines import Duration, due, expires_at
 from styx_grants.deps import Deps
 from styx_grants.machine import State, Step, apply
-from styx_grants.policy import Policy
-from styx_grants.policy_terms import DecidedBy, Decision, Effect, Env, Request
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a task asks for at a target."""
-
-    scopes: Scopes
-    command: tuple[str, ...] = ()
-    digest: str | None = None
-    exact: bool = False
-    surface: str | None = None
-    operation: str | None = None
-    understood: str = ""
-    reason: str | None = None
-    duration: Duration = DEFAULT
-
-
-class Asking(Protocol):
-    """Whose agent asks: a task's row, or a made-up one."""
-
-    @property
-    def agent(self) -> str:
-        """What runs."""
-        ...
-
-    @property
-    def person(self) -> str:
-        """Whose it is."""
-        ...
-
-
-@lru_cache(maxsize=64)
-def compiled(toml: str) -> Policy:
-    """A project's policy, compiled once for each text."""
-    return Policy.compile(policy_toml.loads(toml))
-
-
-def policy_text(c: Connection, project_id: str) -> str:
-    """A project's rules; none at first, so that everything asks."""
-    row = c.execute(select(repo.POLICY).where(repo.POLICY.c.project_id == project_id)).one_or_none()
-    return row.toml if row is not None else ""
+from styx_grants.policy_terms import DecidedBy, Decision, Effect
 
 
 def usable(
@@ -82,13 +38,39 @@ def open_request(
 ) -> repo.Record:
     """The grant row of a new request, decided by policy or pending; an equal open one is reused."""
     decision = evaluate(c, deps, task, target, asked, now)
+    offer = None
     if decision.effect is Effect.ASK:
-        waiting = _same_pending(c, task, target, asked, now)
+        offer = offering.standing(c, task, target, asked.scopes, decision, now)
+        waiting = _same_pending(c, task, target, asked, now) if offer is None else None
         if waiting is not None:
             return waiting
     row = _insert(c, task, target, asked, decision, now)
-    deps.outbox.record(c, _told(row, target, asked, decision, now))
+    if offer is not None:
+        row = _accepted(c, row, offer, decision, now)
+    deps.outbox.record(c, _told(row, target, asked, decision, now, offer))
     return row
+
+
+def _accepted(
+    c: Connection, row: repo.Record, offer: repo.Record, decision: Decision, now: datetime
+) -> repo.Record:
+    """A request that its task was offered: active at once, in the name of who offered it."""
+    duration = Duration(row.duration)
+    if duration is not Duration.ONCE:
+        duration = Duration(offer.duration)
+    repo.set_grant(
+        c,
+        row.id,
+        state=apply(State.PENDING, Step.APPROVE).state,
+        decided_by=DecidedBy.USER,
+        decided_person=offer.person,
+        decided_at=now,
+        duration=duration,
+        expires_at=expires_at(duration, now, decision.max_seconds),
+        why=f"{offer.person} offered it instead of {offer.grant_id}",
+    )
+    offering.take(c, offer, row.id)
+    return repo.grant(c, row.id)
 
 
 def _same_pending(
@@ -104,34 +86,6 @@ def _same_pending(
     wanted = (set(asked.scopes), list(asked.command), asked.digest)
     same = (r for r in rows if (set(r.scopes), r.command, r.command_digest) == wanted)
     return next((row for row in same if due(repo.times(row), now) is None), None)
-
-
-def evaluate(
-    c: Connection, deps: Deps, task: repo.Record, target: repo.Record, asked: Asked, now: datetime
-) -> Decision:
-    """What the project's policy says about this now."""
-    rules = compiled(policy_text(c, task.project_id))
-    return rules.evaluate(question(deps, task, target, asked, now))
-
-
-def question(deps: Deps, task: Asking, target: repo.Record, asked: Asked, now: datetime) -> Request:
-    """What is put to a policy."""
-    provider = deps.catalog.providers.get(target.provider)
-    narrowable = provider is not None and provider.narrowable(
-        asked.scopes, asked.surface, target.config.get("method")
-    )
-    return Request(
-        project=target.project_id,
-        provider=target.provider,
-        env=Env(target.env),
-        target=target.name,
-        scopes=asked.scopes,
-        agent=task.agent,
-        person=task.person,
-        command=asked.command[1:],
-        at=now,
-        narrowable=narrowable,
-    )
 
 
 def _insert(
@@ -185,7 +139,12 @@ def _decided(asked: Asked, decision: Decision, now: datetime) -> dict[str, objec
 
 
 def _told(
-    row: repo.Record, target: repo.Record, asked: Asked, decision: Decision, now: datetime
+    row: repo.Record,
+    target: repo.Record,
+    asked: Asked,
+    decision: Decision,
+    now: datetime,
+    offer: repo.Record | None,
 ) -> AccessRequested | GrantDecided:
     about = {
         "id": new_id("evt"),
@@ -196,8 +155,12 @@ def _told(
         "target": target.name,
         "scopes": ordered(asked.scopes),
         "command": asked.command,
-        "why": decision.why,
+        "why": row.why,
     }
+    if offer is not None:
+        evidence = {"payload": offer.payload, "signature": offer.signature}
+        told = {"decided_by": "user", "because": decision.because, "expires_at": row.expires_at}
+        return GrantDecided(**about, **told, **evidence, actor=offer.person, verdict="approve")
     if decision.effect is Effect.ASK:
         return AccessRequested(
             **about, actor=row.task_id, reason=asked.reason, understood=asked.understood

@@ -14,7 +14,9 @@ from styx_grants.models import METADATA, OUTBOX, Target
 EAST = timezone(timedelta(hours=5, minutes=30))
 LOCAL = datetime(2026, 1, 5, 17, 30, 15, 123456, tzinfo=EAST)
 TABLES = [table for table in METADATA.sorted_tables if table is not OUTBOX]
-TIMED = ("approval", "grant", "invitation", "key", "lease", "sessionkey", "spent", "use")
+TIMED = (
+    *("approval", "grant", "invitation", "key", "lease", "offer", "sessionkey", "spent", "use"),
+)
 
 
 @pytest.fixture

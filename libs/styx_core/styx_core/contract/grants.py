@@ -144,6 +144,14 @@ class ReportUse(Command[Done], owner="grants", by=("broker",)):
     exit_code: int
 
 
+class Offer(Message):
+    """What an approver would allow instead of what they deny: the task need only ask for it."""
+
+    target: Line
+    scopes: tuple[Scope, ...] = Field(min_length=1)
+    duration: Literal["15m", "1h", "8h", "task"] = "1h"
+
+
 class Choice(Message):
     """What an approver decides about a request: the very thing that is signed."""
 
@@ -152,6 +160,7 @@ class Choice(Message):
     scopes: tuple[Scope, ...] = ()
     duration: Duration | None = None
     reason: Line | None = None
+    offer: Offer | None = None
 
 
 class Decide(Command[Access], owner="grants", by=("broker",)):

@@ -12,9 +12,33 @@ function bind() {
 
 async function decide(form, button) {
   const card = form.closest("article");
+  if (button.value === "offer") return offer(form, card);
   const chosen = [...form.querySelectorAll("[name=scope]:checked")].map((each) => each.value);
   if (!chosen.length) throw new Error("Choose at least one scope, or deny.");
   await send(card, button.value, chosen, form.elements.duration.value, form.elements.reason.value);
+}
+
+async function offer(form, card) {
+  const shown = JSON.parse(card.dataset.decision);
+  const at = form.elements.instead.selectedOptions[0];
+  const scopes = [...form.querySelectorAll("[name=offered]:checked")].map((each) => each.value);
+  if (!scopes.length) throw new Error("Choose what to offer.");
+  const duration = form.elements["offered-duration"].value;
+  const payload = { styx: "decision/v1", grant: shown.grant, verdict: "deny", target: shown.target,
+    env: shown.env, scopes: shown.scopes, duration: shown.duration, command: shown.command,
+    offer: { target: at.value, env: at.dataset.env, scopes, duration } };
+  const weak = at.dataset.env !== "prod" || scopes.join() === "read";
+  const decision = { verdict: "deny", scopes: shown.scopes, duration: shown.duration,
+    reason: form.elements.reason.value || null, offer: { target: at.value, scopes, duration } };
+  const path = `/v1/grants/${shown.grant}/decision`;
+  try {
+    await ask("POST", path, { ...decision, signature: await proof(payload, !weak) });
+  } catch (error) {
+    if (!weak || !error.message.includes("passkey")) throw error;
+    await ask("POST", path, { ...decision, signature: await proof(payload, true) });
+  }
+  say("Denied, and offered.");
+  await look();
 }
 
 async function send(card, verdict, chosen, duration, reason) {
