@@ -52,7 +52,7 @@ def card(grant: GrantView, task: Mapping[str, Any]) -> Card:
         grant=grant,
         task=task,
         command=quoted(grant.command),
-        risk=next((s for s in _WORST if s in grant.scopes), "read"),
+        risk=risk(grant),
         kind=json.dumps([grant.project_id, grant.agent, grant.target, grant.scopes, grant.command]),
         durations=offered,
         signed=json.dumps({**about, "scopes": ordered(grant.scopes), "duration": grant.duration}),
@@ -64,10 +64,15 @@ def quoted(command: Iterable[str]) -> str:
     return " ".join(shlex.quote(printable(word)) for word in command)
 
 
-def waiting(cards: Iterable[Card]) -> list[Card]:
+def risk(grant: GrantView) -> str:
+    """The worst that it may do."""
+    return next((s for s in _WORST if s in grant.scopes), "read")
+
+
+def waiting(grants: Iterable[GrantView]) -> list[GrantView]:
     """The riskiest first, then the newest."""
-    newest = sorted(cards, key=lambda each: each.grant.created_at, reverse=True)
-    return sorted(newest, key=lambda each: (_ENVS[each.grant.env], _WORST.index(each.risk)))
+    newest = sorted(grants, key=lambda each: each.created_at, reverse=True)
+    return sorted(newest, key=lambda each: (_ENVS[each.env], _WORST.index(risk(each))))
 
 
 def alike(cards: Iterable[Card]) -> Mapping[str, int]:

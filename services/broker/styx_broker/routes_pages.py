@@ -78,12 +78,11 @@ async def _cards(deps: Deps, caller: Caller) -> dict[str, Any]:
     settled = ("active", "denied", "expired", "cancelled", "revoked", "spent")
     recent = ListGrants(projects=caller.projects, states=settled, limit=50)
     decided = just_decided((await deps.bus.request(recent)).grants, deps.now())
-    ordered = waiting(await _with_tasks(deps, pending))
-    shown = ordered[:MOST_CARDS]
+    shown = await _with_tasks(deps, waiting(pending)[:MOST_CARDS])
     return {
         "cards": shown,
-        "alike": alike(ordered),
-        "more": len(ordered) - len(shown),
+        "alike": alike(shown),
+        "more": len(pending) - len(shown),
         "decided": decided,
         "places": await _places(deps, caller),
     }

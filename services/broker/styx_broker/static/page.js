@@ -63,13 +63,22 @@ export async function fragment(path) {
   return new DOMParser().parseFromString(types.createHTML(await reply.text()), "text/html");
 }
 
-/** Look again whenever the broker says that something changed; a lost connection leaves no gap. */
+const rest = () => new Promise((done) => setTimeout(done, 800));
+
+/** Look at once whenever the broker says that something changed, and then rest a moment: many
+ *  changes cost one look. A lost connection leaves no gap. */
 export function live(look) {
   let looking = false, again = false;
   const run = async () => {
-    if (looking) { again = true; return; }
+    again = true;
+    if (looking) return;
     looking = true;
-    try { do { again = false; await look(); } while (again); } catch { /* the next word comes */ } finally { looking = false; }
+    while (again) {
+      again = false;
+      await look().catch(() => { /* the next word comes */ });
+      await rest();
+    }
+    looking = false;
   };
   new EventSource("/v1/changes").addEventListener("changed", run);
   return run;
