@@ -83,6 +83,7 @@ class Furnished:
 
     process: Process
     approver: Approver
+    bearer: str
 
     def task(self) -> str:
         """A new task's token."""
@@ -110,7 +111,7 @@ def stack_process(folder: Path, **settings: str) -> Iterator[Process]:
 
 
 @contextmanager
-def furnished(folder: Path) -> Iterator[Furnished]:
+def furnished(folder: Path, **settings: str) -> Iterator[Furnished]:
     """A stack whose only own target is the stub's."""
     site = folder / "site"
     info = site / "styx_stub-1.0.dist-info"
@@ -118,17 +119,18 @@ def furnished(folder: Path) -> Iterator[Furnished]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: styx-stub\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[styx.providers]\nstub = styx_stub\n")
     (site / "styx_stub.py").write_text(STUB)
-    more = {"PYTHONPATH": str(site), "STYX_CALLS_PER_MINUTE": "100000000"}
+    more = {"PYTHONPATH": str(site), "STYX_CALLS_PER_MINUTE": "100000000", **settings}
     with stack_process(folder / "data", **more) as process:
         secret = new_secret()
         claim(process.link, secret, "owner")
         known = raw(secret)
-        approver = Approver(known, Client(Address(process.url), signing.bearer(known)))
+        bearer = signing.bearer(known)
+        approver = Approver(known, Client(Address(process.url), bearer))
         project = approver.client.call("POST", "/v1/projects", {"name": "bench"})
         about: dict[str, Any] = {"provider": "stub", "method": "none", "config": {}, "secret": {}}
         connect(approver, project, name="place", env="staging", **about)
         put(approver, project["id"], POLICY)
-        yield Furnished(process, approver)
+        yield Furnished(process, approver, bearer)
         approver.client.close()
 
 
