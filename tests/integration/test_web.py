@@ -11,6 +11,7 @@ from browser_fixture import MISSING, Visitor, chromium
 from playwright.async_api import Browser
 from stack_fixture import Agent, Living, an_agent, living
 from styx_cli.commands.passkey import own_link
+from styx_cli.commands.policy import put
 from styx_cli.deciding import decide
 
 pytestmark = [
@@ -236,3 +237,27 @@ async def test_somebody_is_invited_and_may_do_what_their_role_says(
     assert guest.page.url.endswith("/signin?next=%2F")
     await guest.page.click("text=Sign in with a passkey")
     await guest.page.wait_for_url(guest.url + "/")
+
+
+async def test_where_two_must_approve_one_is_not_enough(
+    here: Living, browser: Browser, owner: Visitor, agent: Agent
+) -> None:
+    before = (await here.ask("GET", "/v1/projects/shop/policy"))["toml"]
+    rule = '[[rule]]\nid = "two"\neffect = "ask"\nquorum = 2\n[rule.match]\nenv = ["prod"]\n'
+    await asyncio.to_thread(put, here.place.approver, here.place.project["id"], before + rule)
+    await owner.show("/settings", "form[data-invite]")
+    await owner.page.select_option("form[data-invite] [name=role]", "approver")
+    await owner.page.click("form[data-invite] button")
+    await owner.page.wait_for_selector("form[data-invite] ~ .made:visible")
+    link = await owner.page.input_value("form[data-invite] ~ .made input")
+    second = await Visitor.opened(browser, here.stack.url)
+    await second.join(link, "grace")
+    await owner.show("/")
+    call = await waiting(here, agent, "two.txt")
+    await owner.page.click("text=Approve with passkey")
+    await second.page.wait_for_selector("text=1 of 2: owner")
+    assert not call.done()
+    await owner.photograph("quorum")
+    await second.page.click("text=Approve with passkey")
+    assert (await call).code == 0
+    await asyncio.to_thread(put, here.place.approver, here.place.project["id"], before)

@@ -1,18 +1,25 @@
 """Settings: people, their keys and invitations, and the line that connects an agent."""
 
+from datetime import timedelta
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
+from styx_core.contract.grants import ListGrants
 from styx_core.contract.grants_people import EVERYWHERE
+from styx_core.contract.values import GrantView
 
 from styx_broker import repository as repo
 from styx_broker import sessions
-from styx_broker.auth import TheDeps
+from styx_broker.approval_load import DAYS, Load, loads
+from styx_broker.auth import Caller, TheDeps
+from styx_broker.deps import Deps
 from styx_broker.rendering import page
 from styx_broker.routes_members import people
 from styx_broker.viewing import TheViewer, frame
 
 router = APIRouter(include_in_schema=False)
 
+MOST_DECISIONS = 1000
 MEANING = {
     "owner": "may do everything, and invite others",
     "approver": "decides what agents ask for",
@@ -35,5 +42,20 @@ async def settings(request: Request, deps: TheDeps, caller: TheViewer) -> Respon
         "address": deps.settings.public_url,
         "web": sessions.web_origin(deps),
         "everywhere": caller.may(EVERYWHERE, "owner"),
+        "loads": await _loads(deps, caller),
     }
     return page("settings.html", frame(request, caller, "settings") | shown)
+
+
+async def _loads(deps: Deps, caller: Caller) -> list[Load]:
+    """Of the newest thousand decisions of the last days."""
+    since = deps.now() - timedelta(days=DAYS)
+    query = ListGrants(projects=caller.projects, decided_since=since, limit=200)
+    found: list[GrantView] = []
+    while len(found) < MOST_DECISIONS:
+        part = (await deps.bus.request(query)).grants
+        found.extend(part)
+        if len(part) < query.limit:
+            break
+        query = query.model_copy(update={"before": part[-1].id})
+    return loads(found)

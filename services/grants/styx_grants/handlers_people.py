@@ -34,6 +34,7 @@ from styx_grants.ending import end
 from styx_grants.issuing import end_leases
 from styx_grants.machine import State, Step
 from styx_grants.policy_draft import accepted
+from styx_grants.policy_terms import DecidedBy
 from styx_grants.refreshing import check
 from styx_grants.requesting import access
 from styx_grants.views import grant_views
@@ -81,6 +82,11 @@ async def list_grants(command: ListGrants, deps: Deps) -> GrantList:
 
     def look(c: Connection) -> GrantList:
         query = select(repo.GRANT).order_by(repo.GRANT.c.id.desc()).limit(command.limit)
+        if command.decided_since is not None:
+            query = query.where(
+                repo.GRANT.c.decided_by == DecidedBy.USER,
+                repo.GRANT.c.decided_at >= command.decided_since,
+            )
         if command.before is not None:
             query = query.where(repo.GRANT.c.id < command.before)
         if command.projects is not None:

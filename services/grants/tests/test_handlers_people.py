@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from grants_fixture import MINUTE, OWNER, World, opened, target, task
+from grants_fixture import ALLOW, MINUTE, OWNER, World, opened, target, task
 from styx_core.contract.grants import ListGrants, ListTargets, RevokeGrant, SaveTarget
 from styx_core.contract.grants_events import CredentialRevoked, GrantEnded, TargetSaved
 from styx_core.errors import (
@@ -177,3 +177,15 @@ async def test_connected_anew_a_target_keeps_its_id_and_its_login_works_again(
     await grants.say(connected(grants, **again))
     (row,) = await grants.rows(repo.TARGET, id=command.target_id)
     assert (row.expired, row.config) == (False, {"region": "eu-west-1"})
+
+
+async def test_only_what_a_person_decided_since_then_is_listed(grants: World) -> None:
+    pending = (await grants.ask("delete")).access.grant_id
+    await grants.policy(ALLOW)
+    await grants.ask("read")
+    early = grants.clock()
+    await grants.decide(pending, "deny")
+    listed = await grants.say(ListGrants(decided_since=early))
+    assert [grant.id for grant in listed.grants] == [pending]
+    later = early + MINUTE
+    assert (await grants.say(ListGrants(decided_since=later))).grants == ()

@@ -191,6 +191,7 @@ class ListGrants(Command[GrantList], owner="grants", by=("broker",)):
     projects: tuple[Id, ...] | None = None
     grant_id: Id | None = None
     before: Id | None = Field(None, description="the last one of the page before")
+    decided_since: AwareDatetime | None = Field(None, description="only by a person, since then")
     states: tuple[str, ...] = ()
     limit: int = Field(200, ge=1, le=1000)
 

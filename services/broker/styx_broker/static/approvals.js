@@ -83,8 +83,20 @@ async function look() {
   count();
 }
 
+let waited = null;
+
+/** Tell of new requests where the person allowed it; what they ask for is only on the page. */
+function notify(waits) {
+  const more = waited !== null && waits > waited;
+  waited = waits;
+  if (!more || !document.hidden || window.Notification?.permission !== "granted") return;
+  const shown = new Notification("Styx", { body: waits === 1 ? "One request waits." : `${waits} requests wait.`, tag: "styx" });
+  shown.onclick = () => { window.focus(); shown.close(); };
+}
+
 function count() {
   const waits = Number(place.querySelector("[data-count]")?.dataset.count ?? 0);
+  notify(waits);
   document.title = waits ? `(${waits}) ${title}` : title;
   if (navigator.setAppBadge) (waits ? navigator.setAppBadge(waits) : navigator.clearAppBadge()).catch(() => {});
 }

@@ -19,6 +19,12 @@ for (const form of document.querySelectorAll("form[data-invite]")) handle(form, 
 for (const form of document.querySelectorAll("form[data-own]")) handle(form, () =>
   link(meta("person"), "*", null, 900, form.parentElement.querySelector(".made")));
 
+for (const form of document.querySelectorAll("form[data-notify]")) handle(form, async () => {
+  if (!("Notification" in window)) throw new Error("This browser has no notifications.");
+  if (await Notification.requestPermission() !== "granted") throw new Error("Your browser didn't allow them.");
+  say("You will be told here.");
+});
+
 for (const form of document.querySelectorAll("form[data-role]")) handle(form, async () => {
   const { person, where } = form.dataset;
   const said = { where, role: form.elements.role.value || null, nonce: nonce() };
