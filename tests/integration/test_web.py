@@ -158,7 +158,20 @@ async def test_the_board_shows_what_lives_and_revokes_it(
     assert len(await here.grants("active")) == live - 1
 
 
-@pytest.mark.parametrize("name", ["board", "targets", "policies", "settings"])
+async def test_the_log_is_searched_and_an_entry_shown_with_its_proof(owner: Visitor) -> None:
+    await owner.show("/audit-log", "#entries tr")
+    await owner.page.fill("[name=text]", "elsewhere.txt")
+    await owner.page.click("text=Search")
+    await owner.page.wait_for_selector("#entries tr >> text=grant_decided")
+    await owner.page.click("#entries button >> nth=0")
+    await owner.page.wait_for_selector("#entry:visible")
+    whole = json.loads(await owner.page.inner_text("#entry code"))
+    assert {"entry", "proof", "checkpoint"} <= set(whole)
+    assert await owner.faults() == []
+    await owner.photograph("audit")
+
+
+@pytest.mark.parametrize("name", ["board", "targets", "policies", "settings", "audit-log"])
 async def test_every_page_can_be_read_by_everybody(owner: Visitor, name: str) -> None:
     await owner.show(f"/{name}", "h1")
     assert await owner.faults() == []

@@ -26,6 +26,8 @@ from styx_audit.merkle import consistency_proof, inclusion_proof
 from styx_audit.signer import Signer
 
 MOST = 1000
+COOKIE = "__Host-styx"
+"""How the names of the broker's cookies begin; what follows is the port, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ async def _problem(_request: Request, error: Exception) -> Response:
 async def _allowed(request: Request) -> Deps:
     """The edges, once the caller is known. Raises `Unauthenticated`."""
     deps: Deps = request.app.state.deps
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token:
+    token = _shown(request)
+    if token is not None:
         digest = sha256(token.encode()).hexdigest()
         known = await deps.bus.request(IdentifyPerson(bearer_sha256=digest))
         if not known.everywhere:
@@ -77,6 +79,14 @@ async def _allowed(request: Request) -> Deps:
     if server is not None and server[1] is None:
         return deps
     raise Unauthenticated("sign in: set STYX_ADMIN_TOKEN to what `styx login` gave you")
+
+
+def _shown(request: Request) -> str | None:
+    """A person's bearer, or the cookie of their signed-in browser; every route here only reads."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token:
+        return token
+    return next((v for name, v in request.cookies.items() if name.startswith(COOKIE)), None)
 
 
 def _number(request: Request, name: str, default: int | None) -> int | None:

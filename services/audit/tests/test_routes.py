@@ -104,6 +104,27 @@ async def test_over_tcp_only_a_persons_bearer_opens(
         assert "FIXTURE" not in reply.text
 
 
+@pytest.mark.parametrize(
+    ("name", "cookie", "status"),
+    [
+        ("__Host-styx", BEARER, 200),
+        ("__Host-styx-4100", BEARER, 200),
+        ("__Host-styx", GUEST, 403),
+        ("__Host-styx", "FIXTURE-wrong", 401),
+        ("other", BEARER, 401),
+    ],
+)
+async def test_a_signed_in_browser_reads_it_too(
+    app: Any, server: MemoryBus, name: str, cookie: str, status: int
+) -> None:
+    await server.as_service("broker").serve("broker", {IdentifyPerson: identify})
+    headers = {"Cookie": f"{name}={cookie}"}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url=TCP, headers=headers
+    ) as client:
+        assert (await client.get("/audit/entries")).status_code == status
+
+
 async def test_a_broker_that_is_away_lets_nobody_in(app: Any) -> None:
     headers = {"Authorization": f"Bearer {BEARER}"}
     async with httpx.AsyncClient(

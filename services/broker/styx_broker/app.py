@@ -16,6 +16,7 @@ from styx_core.waiting import Waiting
 from styx_broker import (
     handlers,
     problems,
+    routes_audit_page,
     routes_board,
     routes_exec,
     routes_identity,
@@ -39,17 +40,13 @@ from styx_broker.live import Live
 from styx_broker.models import METADATA, OUTBOX
 from styx_broker.tokens import fingerprint, new_token
 
-ROUTES = (
-    *(routes_exec, routes_signing, routes_notices, routes_tasks),
-    *(routes_people, routes_identity, routes_signin, routes_live, routes_pages),
-    *(
-        routes_policies,
-        routes_members,
-        routes_board,
-        routes_settings,
-        routes_targets_page,
-        routes_policies_page,
-    ),
+API = (
+    *(routes_exec, routes_signing, routes_notices, routes_tasks, routes_people, routes_policies),
+    *(routes_members, routes_signin, routes_identity),
+)
+PAGES = (
+    *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
+    *(routes_audit_page, routes_settings),
 )
 PER_MINUTE = {"claim": 10, "signin": 60, "public": 600}
 
@@ -64,7 +61,7 @@ def build(deps: Deps) -> FastAPI:
         max_body_size=2 * MOST_BYTES,  # a call that is too long is told so; more is not read
     )
     app.state.deps = deps
-    for module in ROUTES:
+    for module in (*API, *PAGES):
         app.include_router(module.router)
     problems.install(app)
     return app

@@ -23,7 +23,12 @@ async def identify_task(command: IdentifyTask, deps: Deps) -> TaskIdentity:
 
 
 async def identify_person(command: IdentifyPerson, deps: Deps) -> PersonIdentity:
-    """The person behind a bearer's hash."""
-    name = await deps.db.read(lambda c: repo.person(c, command.bearer_sha256))
+    """The person behind the hash of a bearer, or of a signed-in browser's cookie."""
+    now = deps.now()
+    name = await deps.db.read(
+        lambda c: (
+            repo.browsing(c, command.bearer_sha256, now) or repo.person(c, command.bearer_sha256)
+        )
+    )
     known = await deps.bus.request(GetMembership(person=name))
     return PersonIdentity(person=name, everywhere=known.roles.get(EVERYWHERE) in SEEING)

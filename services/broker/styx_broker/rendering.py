@@ -43,7 +43,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals["asset"] = lambda name: f"/static/{DIGEST}/{name}"
-_templates.globals["pages"] = {"approvals", "board", "targets", "policies", "settings"}
+_templates.globals["pages"] = {"approvals", "board", "targets", "policies", "audit", "settings"}
 _templates.filters["shown"] = printable
 
 

@@ -43,6 +43,13 @@ def person(c: Connection, bearer_sha256: str) -> str:
     return str(row.person)
 
 
+def browsing(c: Connection, cookie_sha256: str, now: datetime) -> str | None:
+    """Who is signed in by a cookie; None for one that is unknown or over."""
+    row = c.execute(by(SESSION.c.cookie_sha256), {"value": cookie_sha256}).one_or_none()
+    known = row is not None and same(row.cookie_sha256, cookie_sha256) and row.expires_at > now
+    return str(row.person) if row is not None and known else None
+
+
 def first_person(c: Connection) -> str | None:
     """Who claimed the admin link; None before that."""
     query = select(PERSON.c.name).order_by(PERSON.c.joined_at).limit(1)

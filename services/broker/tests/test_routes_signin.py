@@ -8,8 +8,11 @@ import pytest
 from broker_adapters import START
 from broker_fixture import LINK, MODULE, OWNER, World, broker
 from styx_broker import sessions
+from styx_broker.tokens import fingerprint
+from styx_core.contract.broker import IdentifyPerson, PersonIdentity
 from styx_core.contract.grants_people import CloseSession, EnrolApprover, OpenSession
 from styx_core.contract.values import Registration
+from styx_core.errors import Unauthenticated
 
 pytestmark = MODULE
 COOKIE = "__Host-styx"
@@ -182,6 +185,18 @@ async def test_a_nonce_is_too_old_after_five_minutes(world: World) -> None:
         assert (await client.post("/v1/signin", json=body)).status_code == 401
     finally:
         world.deps.now = usual
+
+
+async def test_audit_knows_a_signed_in_browser_until_it_has_signed_out(
+    world: World, browser: tuple[httpx.AsyncClient, str]
+) -> None:
+    client, token = browser
+    audit = world.bus.as_service("audit")
+    asked = IdentifyPerson(bearer_sha256=fingerprint(client.cookies[COOKIE]))
+    assert await audit.request(asked) == PersonIdentity(person=OWNER, everywhere=True)
+    await client.post("/v1/signout", headers={sessions.CSRF: token})
+    with pytest.raises(Unauthenticated):
+        await audit.request(asked)
 
 
 async def test_two_on_one_host_have_cookies_of_their_own(world: World) -> None:

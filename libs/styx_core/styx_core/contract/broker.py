@@ -26,7 +26,7 @@ class PersonIdentity(Message):
 
 
 class IdentifyPerson(Command[PersonIdentity], owner="broker", by=("audit",)):
-    """Which person holds the bearer with this SHA-256 (hex)?"""
+    """Which person holds the bearer, or the session's cookie, with this SHA-256 (hex)?"""
 
     bearer_sha256: str
 
