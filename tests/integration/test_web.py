@@ -183,6 +183,34 @@ async def test_every_page_can_be_read_by_everybody(owner: Visitor, name: str) ->
     await owner.page.set_viewport_size({"width": 1100, "height": 800})
 
 
+async def test_a_target_is_connected_by_its_provider_s_form(here: Living, owner: Visitor) -> None:
+    if here.place.host is None:
+        pytest.skip(here.place.no_host)
+    (web,) = [t for t in await here.ask("GET", "/v1/targets") if t["provider"] == "ssh"]
+    await owner.show("/targets", "text=Connect a target")
+    await owner.page.click("text=Connect a target")
+    await owner.page.click('a[href*="provider=ssh&method=ca"]')
+    await owner.page.fill("[name=name]", "by-form")
+    for field in ("host", "port", "user"):
+        await owner.page.fill(f"[name={field}]", web["config"][field])
+    assert await owner.faults() == []
+    await owner.photograph("connect")
+    await owner.page.click("text=Try it, and connect with passkey")
+    await owner.page.wait_for_selector(".wrong:visible")
+    owner.wrong.clear()  # the console tells of the refusal
+    assert "by-form" not in {t["name"] for t in await here.ask("GET", "/v1/targets")}
+    target_id = await owner.page.get_attribute("form[data-connect]", "data-id")
+    with (here.place.host.folder / "principals").open("a") as admitted:
+        admitted.write(f"{target_id}\n")
+    await owner.page.click("text=Try it, and connect with passkey")
+    await owner.page.wait_for_selector("article >> text=by-form")
+    made = {t["name"]: t for t in await here.ask("GET", "/v1/targets")}["by-form"]
+    assert (made["provider"], made["env"]) == ("ssh", "staging")
+    assert made["config"]["host"] == web["config"]["host"]
+    await owner.show("/targets/connect?provider=aws&method=key", "text=In a terminal")
+    assert await owner.page.locator("form[data-connect]").count() == 0
+
+
 async def test_a_target_s_login_is_tried_and_rules_are_put_with_the_passkey(
     here: Living, owner: Visitor
 ) -> None:

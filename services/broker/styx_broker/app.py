@@ -18,6 +18,7 @@ from styx_broker import (
     problems,
     routes_audit_page,
     routes_board,
+    routes_connect_page,
     routes_exec,
     routes_identity,
     routes_live,
@@ -46,7 +47,7 @@ API = (
 )
 PAGES = (
     *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
-    *(routes_audit_page, routes_settings),
+    *(routes_audit_page, routes_settings, routes_connect_page),
 )
 PER_MINUTE = {"claim": 10, "signin": 60, "public": 600}
 

@@ -25,6 +25,7 @@ async def targets(request: Request, deps: TheDeps, caller: TheViewer) -> Respons
         "held": {t.id: [g for g in grants if (g.project_id, g.target) == (t.project_id, t.name)]
                  for t in found},
         "labels": {p.id: p.label for p in deps.catalog.providers.values()},
+        "owned": {row.id for row in rows if caller.may(row.id, "owner")},
         "disabled": deps.catalog.disabled,
         "quoted": quoted,
     }  # fmt: skip
