@@ -76,7 +76,8 @@ async def claim(body: Claim, request: Request, deps: TheDeps) -> dict[str, str]:
 async def nonce(request: Request, deps: TheDeps) -> dict[str, str]:
     """What a passkey is to sign, within five minutes, to sign in."""
     sessions.ours(deps, request)
-    deps.limits.take("anyone", "signin", "too many sign-ins")
+    who = request.client.host if request.client is not None else "anyone"
+    deps.limits.take(who, "signin", "too many sign-ins")
     made, now = new_token("non"), deps.now()
     until = now + timedelta(minutes=NONCE_MINUTES)
 

@@ -175,6 +175,23 @@ async def test_a_passkey_claims_the_first_link_too(tmp_path: Any) -> None:
         assert (await client.get("/v1/me")).json()["roles"] == {"*": "owner"}
 
 
+async def test_sign_ins_are_limited_by_where_they_come_from(tmp_path: Any) -> None:
+    async with broker(tmp_path) as alone:
+        app = alone.running.app
+        stranger, other = (
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(app, client=(host, 1)),  # type: ignore[arg-type]
+                base_url=LINK,
+            )
+            for host in ("192.0.2.1", "192.0.2.2")
+        )
+        tries = [(await stranger.post("/v1/signin/nonce")).status_code for _ in range(61)]
+        assert tries == [201] * 60 + [429]
+        assert (await other.post("/v1/signin/nonce")).status_code == 201
+        await stranger.aclose()
+        await other.aclose()
+
+
 async def test_a_nonce_is_too_old_after_five_minutes(world: World) -> None:
     client = world.client(LINK)
     nonce = (await client.post("/v1/signin/nonce")).json()["nonce"]
