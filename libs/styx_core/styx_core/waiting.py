@@ -78,7 +78,10 @@ class Waiting:
             if not self._held[grant_id]:
                 del self._held[grant_id]
 
-    def _heard(self, _subject: str, body: bytes) -> None:
-        grant_id = json.loads(body).get("grant_id", "")
+    def wake(self, grant_id: str) -> None:
+        """Have who waits for this ask again: it was decided here, the word is still under way."""
         for woken in self._held.get(grant_id, ()):
             woken.set()
+
+    def _heard(self, _subject: str, body: bytes) -> None:
+        self.wake(json.loads(body).get("grant_id", ""))

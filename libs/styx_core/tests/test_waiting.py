@@ -96,6 +96,17 @@ async def test_an_answer_wakes_exactly_who_waits_for_it(place: Place) -> None:
     assert place.held() == 0
 
 
+async def test_where_it_was_decided_nobody_waits_for_the_word_of_it(place: Place) -> None:
+    mine, other = await place.hold("a", "b")
+    place.states["a"] = "active"
+    place.waiting.wake("a")
+    assert await ended(mine) == [["pending", "active"]]
+    assert not other.done()
+    place.waiting.wake("nobody waits for it")
+    await place.decide("b")
+    await ended(other)
+
+
 async def test_an_end_wakes_too(place: Place) -> None:
     (held,) = await place.hold("a")
     place.states["a"] = "ended"

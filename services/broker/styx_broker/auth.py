@@ -7,7 +7,7 @@ deciding always needs the approver's signature, which no socket can give.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -71,19 +71,22 @@ async def agent(request: Request) -> Agent:
     return Agent(await deps_of(request).db.glance(lambda c: repo.live_task(c, known)), token)
 
 
-async def anyone(request: Request) -> Caller:
-    """A person, or this machine's owner through the socket. Raises `Unauthenticated`."""
+async def somebody(request: Request) -> Caller:
+    """A person, or this machine's owner through the socket; of a person's roles nothing is known.
+
+    Raises `Unauthenticated`.
+    """
     deps, token = deps_of(request), _bearer(request)
     if token is not None:
         known = fingerprint(token)
-        return await _member(deps, await deps.db.read(lambda c: repo.person(c, known)))
+        return Caller(await deps.db.read(lambda c: repo.person(c, known)), {})
     cookie = sessions.shown_cookie(deps, request)
     if cookie is not None:
         row = await deps.db.read(lambda c: sessions.find(c, cookie, deps.now()))
         if row is None:
             raise Unauthenticated("you are signed out; sign in again")
         sessions.checked(deps, request, cookie)
-        return await _member(deps, row.person, row)
+        return Caller(row.person, {}, session=row)
     server = request.scope.get("server")
     if server is not None and server[1] is None:
         owner = await deps.db.read(repo.first_person)
@@ -91,11 +94,20 @@ async def anyone(request: Request) -> Caller:
     raise Unauthenticated("sign in: set STYX_ADMIN_TOKEN to what `styx login` gave you")
 
 
-async def _member(deps: Deps, person: str, session: repo.Record | None = None) -> Caller:
-    known = await deps.bus.request(GetMembership(person=person))
+async def anyone(request: Request) -> Caller:
+    """The same with their roles, as `grants` knows them now. Raises `Forbidden` for none left."""
+    caller = await somebody(request)
+    if caller.local:
+        return caller
+    known = await deps_of(request).bus.request(GetMembership(person=caller.name))
     if not known.roles:
-        raise Forbidden(f"{person} has no role here any more; ask an owner")
-    return Caller(person, known.roles, session=session)
+        raise Forbidden(f"{caller.name} has no role here any more; ask an owner")
+    return replace(caller, roles=known.roles)
+
+
+async def signer(caller: Annotated[Caller, Depends(somebody)]) -> Caller:
+    """A person whose signature `grants` will check, their role too: nothing need be known here."""
+    return await signed_in(caller)
 
 
 async def signed_in(caller: Annotated[Caller, Depends(anyone)]) -> Caller:
@@ -114,6 +126,7 @@ TheDeps = Annotated[Deps, Depends(the_deps)]
 TheAgent = Annotated[Agent, Depends(agent)]
 TheCaller = Annotated[Caller, Depends(anyone)]
 ThePerson = Annotated[Caller, Depends(signed_in)]
+TheSigner = Annotated[Caller, Depends(signer)]
 
 
 async def project_for(deps: Deps, caller: Caller, named: str | None, *wanted: Role) -> repo.Record:

@@ -34,7 +34,7 @@ from styx_core.contract.values import (
 from styx_core.errors import UnknownTarget
 from styx_core.scope import Scope
 
-from styx_broker.auth import Caller, TheCaller, TheDeps, ThePerson, project_for
+from styx_broker.auth import Caller, TheCaller, TheDeps, ThePerson, TheSigner, project_for
 from styx_broker.deps import Deps
 from styx_broker.routes_tasks import Body
 
@@ -100,13 +100,15 @@ async def _projects(deps: Deps, caller: Caller, named: str | None) -> tuple[str,
 
 
 @router.post("/v1/grants/{grant_id}/decision")
-async def decide(grant_id: Id, body: Decision, deps: TheDeps, person: ThePerson) -> Access:
+async def decide(grant_id: Id, body: Decision, deps: TheDeps, person: TheSigner) -> Access:
     """Approve (all or less) or deny. `grants` checks the signature against its own row."""
     said = {name: value for name, value in dict(body).items() if name != "signature"}
     choice = Choice(grant_id=grant_id, **said)
-    return await deps.bus.request(
+    decided = await deps.bus.request(
         Decide(choice=choice, person=person.name, signature=body.signature)
     )
+    deps.waiting.wake(grant_id)
+    return decided
 
 
 @router.post("/v1/grants/{grant_id}/revoke")

@@ -93,7 +93,10 @@ class Rows(PeopleRows):
 
 
 class PlayedGrants(PlayedPeople, Played):
-    """Decides by `effect`, keeps rows in memory, and checks what `grants` alone can check."""
+    """Decides by `effect`, keeps rows in memory, and checks what `grants` alone can check.
+
+    `tells`: whether a decision is on the stream at once.
+    """
 
     name = "grants"
 
@@ -107,6 +110,7 @@ class PlayedGrants(PlayedPeople, Played):
         self.rows.kept.clear()
         self.rows.uses.clear()
         self.effect: Callable[[g.Authorize], str] = by_scope
+        self.tells = True
 
     async def admit_task(self, command: g.AdmitTask) -> Done:
         self.rows.tasks[command.task_id] = True
@@ -175,7 +179,8 @@ class PlayedGrants(PlayedPeople, Played):
         self.signed(command.person, payload, command.signature)
         if kept.state != "pending":
             raise AlreadyDecided(f"{kept.id} is {kept.state} already")
-        await self.settle(kept, "active" if choice.verdict == "approve" else "denied")
+        state = "active" if choice.verdict == "approve" else "denied"
+        await self.settle(kept, state, told=self.tells)
         kept.why = choice.reason or kept.why
         return kept.access()
 

@@ -107,6 +107,15 @@ async def test_a_decision_that_cant_be(world: World, over: dict[str, Any], what:
     assert world.grants.got(Decide) == []
 
 
+async def test_a_decision_wakes_who_waits_here_though_its_event_is_late(world: World) -> None:
+    call = asyncio.create_task(world.call(*REMOVE))
+    kept = await world.pending()
+    world.grants.tells = False
+    assert (await decide(world, kept.id, decision(kept))).status_code == 200
+    async with asyncio.timeout(10):
+        assert (await call).json()["status"] == "active"
+
+
 async def test_who_comes_second_is_told(world: World) -> None:
     kept = await waiting(world)
     await decide(world, kept.id, decision(kept))
