@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -20,6 +21,7 @@ from web_fixture import (
 )
 
 pytestmark = WEB
+NEVER = '[[rule]]\nid = "never"\neffect = "deny"\n'
 
 here = pytest_asyncio.fixture(a_stack, scope="module", loop_scope="module")
 browser = pytest_asyncio.fixture(a_browser, scope="module", loop_scope="module")
@@ -30,6 +32,11 @@ agent = pytest_asyncio.fixture(a_task, loop_scope="module")
 async def same_rules(here: Living, toml: str) -> bool:
     """Whether these are the rules in force."""
     return bool((await here.ask("GET", "/v1/projects/shop/policy"))["toml"] == toml)
+
+
+async def holds(visitor: Visitor, field: str, value: str) -> bool:
+    """Whether a field of the page has this value."""
+    return await visitor.page.input_value(field) == value
 
 
 async def test_the_log_is_searched_and_an_entry_shown_with_its_proof(
@@ -108,9 +115,18 @@ async def test_a_target_s_login_is_tried_and_rules_are_put_with_the_passkey(
     await owner.page.fill("textarea", "[[rule]]\n")
     await owner.page.click("text=Put with passkey")
     await owner.page.wait_for_selector(".wrong:visible >> text=id is missing")
-    await owner.page.fill("textarea", '[[rule]]\nid = "never"\neffect = "deny"\n')
+    await owner.page.fill("textarea", NEVER)
     await owner.page.click("text=Try over the last 30 days")
-    await owner.page.wait_for_selector("text=denied")
+    await owner.page.wait_for_selector(".replayed p")
+    assert '+ effect = "deny"' in await owner.page.inner_text(".diff")
+    await owner.page.click("text=Suggest rules")
+    await owner.page.wait_for_selector(".suggested p")
+    file = {"name": "mine.toml", "mimeType": "text/plain", "buffer": NEVER.encode()}
+    await owner.page.set_input_files("[name=file]", [file])  # type: ignore[list-item]
+    await until_async(lambda: holds(owner, "textarea", NEVER))
+    async with owner.page.expect_download() as download:
+        await owner.page.click("text=Export")
+    assert Path(await (await download.value).path()).read_text() == put
     await owner.page.click("text=What would be said to a call?")
     await owner.page.fill("[name=target]", "staging")
     await owner.page.fill("[name=command]", "aws s3 ls")

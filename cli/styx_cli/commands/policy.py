@@ -2,6 +2,7 @@
 
 import os
 import sys
+from difflib import unified_diff
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -90,6 +91,42 @@ def simulate(
             return show_as.as_json(said)
         by = f" ({', '.join(said['because'])})" if said["because"] else ""
         print(f"{said['effect']}{by}: {printable(said['why'])}")
+        if outweighed := [name for name in said["matched"] if name not in said["because"]]:
+            print(f"Also matching, and outweighed: {', '.join(outweighed)}")
+
+
+@app.command()
+def diff(
+    file: Annotated[typer.FileText, typer.Argument(help="a draft: a TOML file, or - for stdin")],
+    project: Project = None,
+) -> None:
+    """How a draft differs from the rules in force, as a unified diff; exits 1 where it does."""
+    with plain_errors():
+        client, toml = Client.from_environ(os.environ), text_of(file)
+        path = f"/v1/projects/{find_project(client, project)['id']}/policy"
+        old = client.call("GET", path)["toml"].splitlines()
+        lines = list(unified_diff(old, toml.splitlines(), "in force", "draft", lineterm=""))
+        print(*map(printable, lines), sep="\n", end="\n" if lines else "")
+        if lines:
+            raise typer.Exit(1)
+
+
+@app.command()
+def suggest(
+    project: Project = None,
+    days: Annotated[int, typer.Option(help="how far back", min=1, max=365)] = 30,
+    as_json: Json = False,
+) -> None:
+    """Rules for what people approved again and again, as TOML for a draft."""
+    with plain_errors():
+        client = Client.from_environ(os.environ)
+        path = f"/v1/projects/{find_project(client, project)['id']}/policy/suggestions"
+        said = client.call("GET", path, days=days)
+        if as_json:
+            return show_as.as_json(said)
+        print("\n".join(f"# {printable(r['reason'])}\n{r['toml']}" for r in said["rules"]), end="")
+        if not said["rules"]:
+            print(f"Nothing to suggest from {said['requests']} requests.", file=sys.stderr)
 
 
 def text_of(file: TextIO) -> str:

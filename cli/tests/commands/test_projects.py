@@ -122,15 +122,43 @@ def test_a_draft_is_tried_over_the_past(styx: Any, two: Any) -> None:
 
 def test_a_call_is_put_to_the_rules(styx: Any, two: Any, tmp_path: Path) -> None:
     said = {"effect": "deny", "because": ["never"], "why": "a rule denies it\x1b[2J"}
+    said["matched"] = ["all", "never"]
     two.answers["POST /v1/projects/prj_1/policy/simulate"] = said
     file = tmp_path / "draft.toml"
     file.write_text(RULES)
     words = ("policy", "simulate", "--project", "shop", "--draft", str(file), "--agent", "ci")
     done = styx(*words, "prod", "aws", "s3", "rm", "--recursive", "s3://b")
-    assert done.out == "deny (never): a rule denies it⟨U+001B⟩[2J\n"
+    assert (
+        done.out
+        == "deny (never): a rule denies it⟨U+001B⟩[2J\nAlso matching, and outweighed: all\n"
+    )
     command = ["aws", "s3", "rm", "--recursive", "s3://b"]
     body = {"target": "prod", "command": command, "agent": "ci", "toml": RULES}
     assert two.sent("POST")[0].body == body
+
+
+def test_a_draft_is_compared_with_the_rules_in_force(styx: Any, two: Any) -> None:
+    two.answers["GET /v1/projects/prj_1/policy"] = {"toml": RULES}
+    words = ("policy", "diff", "-", "--project", "shop")
+    same = styx(*words, stdin=RULES)
+    assert (same.code, same.out) == (0, "")
+    other = styx(*words, stdin=f"{RULES}# \x1b[2J\n")
+    assert other.code == 1
+    assert "+# ⟨U+001B⟩[2J" in other.out.splitlines()
+    assert two.sent("PUT") == []
+
+
+def test_rules_that_approvals_suggest(styx: Any, two: Any) -> None:
+    rule = {"id": "approved-1", "toml": RULES, "reason": "approved 5 times by ada", "spared": 5}
+    path = "GET /v1/projects/prj_1/policy/suggestions"
+    two.answers[path] = {"requests": 5, "whole": True, "rules": [rule, rule]}
+    words = ("policy", "suggest", "--project", "shop", "--days", "9")
+    done = styx(*words)
+    assert two.sent("GET")[-1].query == {"days": ["9"]}
+    assert done.out == "\n".join([f"# approved 5 times by ada\n{RULES}"] * 2)
+    assert styx(*words, "--json").json["rules"] == [rule, rule]
+    two.answers[path] = {"requests": 5, "whole": True, "rules": []}
+    assert "Nothing to suggest from 5 requests." in styx(*words).err
 
 
 def test_a_file_that_cant_be_read(styx: Any, two: Any, tmp_path: Path) -> None:

@@ -9,26 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
-from styx_core.classify import classify
 from styx_core.contract.grants import Access, Authorize, Authorized, CheckGrant, Sealed
 from styx_core.digest import command_digest
-from styx_core.errors import Forbidden, Internal
+from styx_core.errors import Internal
 from styx_core.ids import new_id
-from styx_core.redact import redact_argv
 from styx_core.remote import host
-from styx_core.scope import Scope, ordered
 from styx_core.seal import OpeningKey, WontOpen, use_info
 
 from styx_broker.deps import Deps
 from styx_broker.exec_wire import ExecRequest, named, readable
 from styx_broker.repository import Record
-
-MINTS = (
-    "this prints or mints a credential that would outlive its grant, so no agent gets it through "
-    "Styx; ask your person to run it"
-)
-CHANGES = frozenset(Scope) - {Scope.READ}
-ELSEWHERE = "but a flag takes it to another login or another place, so it needs the most"
+from styx_broker.understanding import Understood, understood
 
 
 @dataclass(frozen=True)
@@ -53,35 +44,27 @@ class ExecCall:
     def __init__(self, deps: Deps, task: Record, token: str, request: ExecRequest) -> None:
         readable(request)
         self._deps, self._task = deps, task
-        self.provider, self.tool = deps.catalog.tool(request.tool)
+        found = understood(deps.catalog, request.tool, request.argv)
+        self.provider, self.tool = found.provider, found.tool
         self._edge = OpeningKey.make()
         self.exec_id = new_id("exe")
-        self.command = self._command(token, request)
+        self.command = self._command(found, token, request)
 
-    def _command(self, token: str, request: ExecRequest) -> Authorize:
-        found = classify(self.tool, request.argv)
-        if found.mints:
-            raise Forbidden(MINTS)
-        scopes, why = found.scopes, found.why
-        if found.identity_switch:
-            most = CHANGES.intersection(self.provider.scopes)
-            scopes, why = scopes | most, f"{why}, {ELSEWHERE}"
-        words = (self.tool.name, *request.argv)
-        hidden = redact_argv(words, self._deps.catalog.shapes, self.tool.secrets)
+    def _command(self, found: Understood, token: str, request: ExecRequest) -> Authorize:
         try:
             return Authorize(
                 task_id=self._task.id,
                 exec_id=self.exec_id,
-                provider=self.provider.id,
+                provider=found.provider.id,
                 target=request.target,
-                scopes=ordered(scopes),
+                scopes=found.scopes,
                 surface=found.surface,
                 operation=found.operation,
                 host=self._host(request),
-                command=hidden,
-                command_digest=command_digest(token, words),
-                exact=hidden == words,
-                understood=why,
+                command=found.hidden,
+                command_digest=command_digest(token, found.words),
+                exact=found.hidden == found.words,
+                understood=found.why,
                 edge_key=self._edge.public,
                 public_key=request.public_key,
             )

@@ -13,9 +13,6 @@ from styx_core.contract.grants import (
     ListGrants,
     ListTargets,
     Offer,
-    PolicyText,
-    PutPolicy,
-    ReadPolicy,
     RevokeGrant,
     SaveTarget,
 )
@@ -69,14 +66,6 @@ class NewTarget(Body):
     method: Name
     config: dict[str, str] = Field(default_factory=dict)
     box: str | None = Field(None, max_length=100_000)
-    nonce: Nonce
-    signature: Proof
-
-
-class NewPolicy(Body):
-    """A project's rules, and the approver's signature over them."""
-
-    toml: str = Field(max_length=1_000_000)
     nonce: Nonce
     signature: Proof
 
@@ -193,19 +182,3 @@ async def catalog(deps: TheDeps, _caller: TheCaller) -> dict[str, object]:
             for p in deps.catalog.providers.values()
         },
     }
-
-
-@router.get("/v1/projects/{project}/policy")
-async def read_policy(project: Name, deps: TheDeps, caller: TheCaller) -> PolicyText:
-    """A project's rules as TOML."""
-    found = await project_for(deps, caller, project)
-    return await deps.bus.request(ReadPolicy(project_id=found.id))
-
-
-@router.put("/v1/projects/{project}/policy")
-async def put_policy(
-    project: Name, body: NewPolicy, deps: TheDeps, person: ThePerson
-) -> PolicyText:
-    """Replace a project's rules."""
-    found = await project_for(deps, person, project, "owner")
-    return await deps.bus.request(PutPolicy(project_id=found.id, person=person.name, **dict(body)))

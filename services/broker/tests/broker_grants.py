@@ -14,6 +14,7 @@ from styx_core.contract import adapters as a
 from styx_core.contract import grants as g
 from styx_core.contract.base import Done
 from styx_core.contract.grants_events import GrantDecided
+from styx_core.contract.grants_policies import SimulateCall, Verdict
 from styx_core.contract.values import GrantView, HealthAnswer, TargetView
 from styx_core.errors import (
     AlreadyDecided,
@@ -246,6 +247,11 @@ class PlayedGrants(PlayedPeople, Played):
 
     async def read_policy(self, command: g.ReadPolicy) -> g.PolicyText:
         return g.PolicyText(toml=self.rows.policies.get(command.project_id, ""))
+
+    async def simulate_call(self, command: SimulateCall) -> Verdict:
+        unknown = dict.fromkeys(("max_seconds", "approvers"))
+        told = {"because": (), "why": "no rule says so", "quorum": 1, "own_agent": True}
+        return Verdict(effect="ask", matched=(), mfa=False, **told, **unknown)
 
     def _kept(self, grant_id: str) -> Kept:
         if grant_id not in self.rows.kept:

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 from broker_adapters import SECRET
 from broker_fixture import LIST, MODULE, REMOVE, World
-from styx_broker.authorizing import CHANGES, ExecCall
+from styx_broker.authorizing import ExecCall
 from styx_broker.exec_wire import ExecRequest
+from styx_broker.understanding import CHANGES
 from styx_core.contract.broker import CallRefused
 from styx_core.contract.grants import Authorize, Authorized
 from styx_core.digest import command_digest

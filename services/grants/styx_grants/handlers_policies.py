@@ -1,5 +1,6 @@
-"""The commands about rules that may come: one call tried, and a draft over the past."""
+"""The commands about rules that may come: one call tried, a draft over the past, suggestions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -10,20 +11,31 @@ from styx_core.contract.grants_policies import (
     Replayed,
     ReplayPolicy,
     SimulateCall,
+    Suggested,
+    Suggestion,
+    SuggestRules,
     Verdict,
 )
+from styx_core.errors import UnknownTarget
 from styx_core.scope import Scope, ordered
 
+from styx_grants import policy_toml
 from styx_grants import repository as repo
-from styx_grants.asking import Asked, compiled, policy_text, question
+from styx_grants.asking import Asked, policy_text, question
 from styx_grants.deps import Deps
 from styx_grants.policy import Policy
 from styx_grants.policy_draft import accepted
-from styx_grants.policy_terms import Decision, Effect
+from styx_grants.policy_terms import Decision, Effect, Request
 from styx_grants.replaying import Difference, Past, replay, said_then
+from styx_grants.simulating import matched
+from styx_grants.suggesting import Judged, suggest, was_approved
 
 MOST_REQUESTS: Final = 10_000
 MOST_SHOWN: Final = 100
+MOST_NAMED: Final = 100
+"""Rules in one answer."""
+MOST_LETTERS: Final = 1000
+"""Of one command in an answer: agents write commands, and a message has an end."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +44,34 @@ class _Somebody:
     person: str
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """Past requests, newest first, each with its row; `whole` where there were no more."""
+
+    found: Sequence[tuple[repo.Record, Request]]
+    whole: bool
+
+
 async def simulate_call(command: SimulateCall, deps: Deps) -> Verdict:
     """What rules say about a call that nobody has made."""
     at = command.at or deps.now()
-    asked = Asked(frozenset(command.scopes), command.command)
+    asked = Asked(frozenset(command.scopes), command.command, surface=command.surface)
     who = _Somebody(command.agent, command.person)
-    draft = None if command.toml is None else Policy.compile(accepted(command.toml))
+    draft = None if command.toml is None else accepted(command.toml)
 
-    def look(c: Connection) -> Decision:
+    def look(c: Connection) -> tuple[Decision, tuple[str, ...]]:
         target = repo.target_named(c, command.project_id, command.target)
-        rules = draft or compiled(policy_text(c, command.project_id))
-        return rules.evaluate(question(deps, who, target, asked, at))
+        if command.provider not in (None, target.provider):
+            raise UnknownTarget(f"target {target.name} is not reached by this tool")
+        text = policy_text(c, command.project_id)
+        rules = policy_toml.loads(text) if draft is None else draft
+        put = question(deps, who, target, asked, at)
+        return Policy.compile(rules).evaluate(put), matched(rules, put)
 
-    said = await deps.db.read(look)
+    said, bearing = await deps.db.read(look)
     return Verdict(
         effect=said.effect.value,
+        matched=bearing[:MOST_NAMED],
         because=said.because,
         why=said.why,
         mfa=said.mfa,
@@ -60,6 +85,48 @@ async def simulate_call(command: SimulateCall, deps: Deps) -> Verdict:
 async def replay_policy(command: ReplayPolicy, deps: Deps) -> Replayed:
     """A draft over what was asked in these days; nothing is changed by it."""
     draft = Policy.compile(accepted(command.toml))
+
+    def look(c: Connection) -> Replayed:
+        asked = _asked(c, deps, command)
+        past = [Past(r.id, put, said_then(r.state, r.decided_by)) for r, put in asked.found]
+        more, changed = replay(draft, past)
+        shown, commands = changed[:MOST_SHOWN], {row.id: row.command for row, _ in asked.found}
+        return Replayed(
+            requests=len(past),
+            whole=asked.whole,
+            more={effect.value: more[effect] for effect in Effect},
+            changed=tuple(_changed(each, commands[each.past.id]) for each in shown),
+        )
+
+    return await deps.db.read(look)
+
+
+async def suggest_rules(command: SuggestRules, deps: Deps) -> Suggested:
+    """Rules for what people approved again and again in these days."""
+
+    def look(c: Connection) -> Suggested:
+        asked = _asked(c, deps, command)
+        in_force = policy_toml.loads(policy_text(c, command.project_id))
+        rules = suggest(in_force, filter(None, (_judged(row, put) for row, put in asked.found)))
+        return Suggested(
+            requests=len(asked.found),
+            whole=asked.whole,
+            rules=tuple(
+                Suggestion(
+                    id=each.rule.id,
+                    toml=policy_toml.dumps([each.rule]),
+                    reason=each.reason,
+                    spared=len(each.spared),
+                )
+                for each in rules
+            ),
+        )
+
+    return await deps.db.read(look)
+
+
+def _asked(c: Connection, deps: Deps, command: ReplayPolicy | SuggestRules) -> _Asked:
+    """What was asked in a project in these days, as it was put then: two statements."""
     since = deps.now() - timedelta(days=command.days)
     query = (
         select(repo.GRANT, repo.TASK.c.agent, repo.TASK.c.person)
@@ -68,32 +135,28 @@ async def replay_policy(command: ReplayPolicy, deps: Deps) -> Replayed:
         .order_by(repo.GRANT.c.id.desc())
         .limit(MOST_REQUESTS + 1)
     )
-
-    def look(c: Connection) -> tuple[list[repo.Record], dict[str, repo.Record]]:
-        targets = {row.id: row for row in repo.targets(c, (command.project_id,))}
-        return [row for row in c.execute(query) if row.target_id in targets], targets
-
-    rows, targets = await deps.db.read(look)
-    looked = rows[:MOST_REQUESTS]
-    past = [_past(deps, row, targets[row.target_id]) for row in looked]
-    commands = {row.id: tuple(word[:200] for word in row.command[:30]) for row in looked}
-    more, changed = replay(draft, past)
-    return Replayed(
-        requests=len(looked),
-        whole=len(rows) == len(looked),
-        more={effect.value: more[effect] for effect in Effect},
-        changed=tuple(_changed(each, commands[each.past.id]) for each in changed[:MOST_SHOWN]),
-    )
+    rows = c.execute(query).all()
+    targets = {row.id: row for row in repo.targets(c, (command.project_id,))}
+    found = [(r, _put(deps, r, targets[r.target_id])) for r in rows if r.target_id in targets]
+    return _Asked(found[:MOST_REQUESTS], len(rows) <= MOST_REQUESTS)
 
 
-def _past(deps: Deps, row: repo.Record, target: repo.Record) -> Past:
+def _put(deps: Deps, row: repo.Record, target: repo.Record) -> Request:
     scopes = frozenset(Scope(s) for s in row.scopes)
     asked = Asked(scopes, tuple(row.command), surface=row.surface)
-    put = question(deps, row, target, asked, row.created_at)
-    return Past(row.id, put, said_then(row.state, row.decided_by))
+    return question(deps, row, target, asked, row.created_at)
 
 
-def _changed(each: Difference, command: tuple[str, ...]) -> Changed:
+def _judged(row: repo.Record, put: Request) -> Judged | None:
+    approved = was_approved(row.state, row.decided_by)
+    if approved is None:
+        return None
+    given = None if row.expires_at is None else row.expires_at - row.decided_at
+    seconds = None if given is None else int(given.total_seconds())
+    return Judged(put, approved, row.decided_person, seconds)
+
+
+def _changed(each: Difference, command: Sequence[str]) -> Changed:
     put = each.past.request
     return Changed(
         grant_id=each.past.id,
@@ -103,8 +166,18 @@ def _changed(each: Difference, command: tuple[str, ...]) -> Changed:
         target=put.target,
         env=put.env.value,
         scopes=ordered(put.scopes),
-        command=command,
+        command=_beginning(command),
         was=each.past.was.value,
         would_be=each.now.effect.value,
-        because=each.now.because,
+        because=each.now.because[:MOST_NAMED],
     )
+
+
+def _beginning(command: Sequence[str]) -> tuple[str, ...]:
+    shown, left = [], MOST_LETTERS
+    for word in command:
+        shown.append(word[:left])
+        left -= len(word) + 1
+        if left <= 0:
+            break
+    return tuple(shown)

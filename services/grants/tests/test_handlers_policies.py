@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from grants_fixture import ALLOW, ASK, DAY, DENY, World, opened
 from styx_core.contract.grants import ListGrants
-from styx_core.contract.grants_policies import ReplayPolicy, SimulateCall
+from styx_core.contract.grants_policies import ReplayPolicy, SimulateCall, SuggestRules
 from styx_core.errors import Invalid, UnknownTarget
 from styx_core.ids import new_id
 
@@ -100,3 +100,28 @@ async def test_only_the_days_that_are_asked_for_and_this_project_count(grants: W
     other = ReplayPolicy(project_id=new_id("prj"), toml=ALLOW)
     assert (await grants.say(other)).requests == 0
     assert len((await grants.say(ListGrants())).grants) == 1
+
+
+async def test_rules_are_suggested_from_what_was_approved_alike(grants: World) -> None:
+    for _ in range(5):
+        asked = (await grants.ask("read")).access
+        await grants.decide(asked.grant_id, "approve", duration="15m")
+        grants.clock.on(DAY)
+    command = SuggestRules(project_id=grants.project, days=30)
+    async with grants.unchanged():
+        said = await grants.say(command)
+    (rule,) = said.rules
+    assert (said.requests, rule.spared) == (5, 5)
+    assert "approved 5 times by owner" in rule.reason
+    assert (await grants.say(call(grants, toml=rule.toml))).because == (rule.id,)
+    other = await grants.say(call(grants, toml=rule.toml, command=("aws", "s3", "cp")))
+    assert other.effect == "ask"
+    assert (await grants.say(draft(grants, rule.toml))).more["allow"] == 5
+    await grants.policy(rule.toml)
+    assert (await grants.say(command)).rules == ()
+    assert (await grants.say(SuggestRules(project_id=new_id("prj")))).rules == ()
+
+
+async def test_a_target_of_another_provider_is_not_reached_by_the_tool(grants: World) -> None:
+    await grants.refused(UnknownTarget, call(grants, provider="ssh"))
+    assert (await grants.say(call(grants, provider="aws", surface="s3"))).effect == "ask"

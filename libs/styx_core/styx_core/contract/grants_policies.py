@@ -15,6 +15,7 @@ class Verdict(Message):
     """What rules say about one request, because of which of them."""
 
     effect: Effect
+    matched: tuple[str, ...] = Field(description="rules that bear on it, outweighed ones too")
     because: tuple[str, ...]
     why: str
     mfa: bool
@@ -33,6 +34,8 @@ class SimulateCall(Command[Verdict], owner="grants", by=("broker",)):
     person: Name
     target: Line
     scopes: tuple[Scope, ...] = Field(min_length=1)
+    provider: Name | None = Field(None, description="of the command's tool")
+    surface: Line | None = None
     command: Words = ()
     at: AwareDatetime | None = None
 
@@ -67,4 +70,28 @@ class ReplayPolicy(Command[Replayed], owner="grants", by=("broker",), deadline=2
 
     project_id: Id
     toml: str = Field(max_length=1_000_000)
+    days: int = Field(30, ge=1, le=365)
+
+
+class Suggestion(Message):
+    """A rule that would have spared people repeated approvals."""
+
+    id: str
+    toml: str
+    reason: str
+    spared: int = Field(description="approvals that it would have made needless")
+
+
+class Suggested(Message):
+    """Rules that are worth a thought. `requests`: how many were looked at."""
+
+    requests: int
+    whole: bool = Field(description="False where there were more than are looked at")
+    rules: tuple[Suggestion, ...] = Field(description="those that spare the most first")
+
+
+class SuggestRules(Command[Suggested], owner="grants", by=("broker",), deadline=20.0):
+    """Rules for what people approved again and again, no wider than what they approved."""
+
+    project_id: Id
     days: int = Field(30, ge=1, le=365)

@@ -53,6 +53,33 @@ export function say(text) {
   quiet = setTimeout(() => { place.textContent = ""; }, 6000);
 }
 
+/** An element with a text, which stays a text. */
+export function element(name, text = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+/** A table that scrolls by itself, named for those who can't see it. */
+export function rows(heads, found, label) {
+  const made = element("table"), around = element("div");
+  const line = (cells, name) => {
+    const row = element("tr");
+    row.append(...cells.map((cell) => element(name, cell)));
+    return row;
+  };
+  made.append(line(heads, "th"), ...found.map((cells) => line(cells, "td")));
+  around.className = "scroll";
+  around.tabIndex = 0;
+  around.setAttribute("role", "group");
+  around.setAttribute("aria-label", label);
+  around.append(made);
+  return around;
+}
+
+/** A line's words, with quotes kept together. */
+export const words = (line) => [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((m) => m[1] ?? m[2] ?? m[3]);
+
 const types = window.trustedTypes?.createPolicy("styx", { createHTML: (text) => text }) ?? { createHTML: (t) => t };
 
 /** The elements of one of our own fragments. */
