@@ -103,6 +103,7 @@ def bodies(ids: dict[str, str]) -> dict[str, Any]:
             "signature": sign(signing.remove_key_payload(key_id=ids["key_id"]))
         },
         "/v1/invitations": invitation(),
+        "/v1/api-keys": {"project": ids["project"], "name": "taken", "may": ["look", "agent"]},
         "/v1/exec": {"tool": "aws", "argv": ["s3", "ls"]},
     }
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 import pytest_asyncio
 from browser_fixture import Visitor
@@ -136,6 +137,25 @@ async def test_a_target_s_login_is_tried_and_rules_are_put_with_the_passkey(
     await owner.photograph("policies-tried")
     assert await same_rules(here, put)
     owner.wrong.clear()  # the console tells of the refusal
+
+
+async def test_an_api_key_is_made_shown_once_and_revoked(here: Living, owner: Visitor) -> None:
+    await owner.show("/settings", "form[data-new-key]")
+    await owner.page.fill("form[data-new-key] [name=name]", "nightly")
+    await owner.page.check("form[data-new-key] [value=agent]")
+    await owner.page.click("text=Make a key")
+    await owner.page.wait_for_selector("form[data-new-key] ~ .made:visible")
+    key = await owner.page.input_value("form[data-new-key] ~ .made input")
+    async with httpx.AsyncClient(base_url=here.stack.url, timeout=30) as program:
+        program.headers["Authorization"] = f"Bearer {key}"
+        assert (await program.get("/v1/targets")).status_code == 200
+        await owner.show("/settings", "form[data-revoke-key]")
+        assert key not in await owner.page.content()
+        assert await owner.faults() == []
+        await owner.photograph("settings-keys")
+        await owner.page.click("form[data-revoke-key] button")
+        await owner.page.wait_for_selector("form[data-revoke-key]", state="detached")
+        assert (await program.get("/v1/targets")).status_code == 401
 
 
 async def test_somebody_is_invited_and_may_do_what_their_role_says(

@@ -57,6 +57,10 @@ class UnknownProject(StyxError, code="unknown_project", status=404):
     """No such project that the caller may see."""
 
 
+class UnknownKey(StyxError, code="unknown_key", status=404):
+    """No such key that the caller may see."""
+
+
 class UnknownTool(StyxError, code="unknown_tool", status=404):
     """No provider in the catalog owns this tool."""
 

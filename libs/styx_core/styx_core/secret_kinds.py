@@ -66,7 +66,12 @@ CODE: Final = (
 )
 
 CUSTODY: Final = (
-    Shape("styx", ("styx_tsk_", "styx_own_", "styx_adm_", "styx_per_"), "urlsafe", 40),
+    Shape(
+        "styx",
+        tuple(f"styx_{k}_" for k in ("tsk", "own", "adm", "per", "key", "inv", "web", "non")),
+        "urlsafe",
+        40,
+    ),
     Shape("vault", ("hvs.", "hvb.", "hvr."), "urlsafe", 20),
     Shape("vault-legacy", ("s.", "r."), "base62", 24, starts_word=True),
     Shape("vault-legacy-batch", ("b.",), "urlsafe", 80, starts_word=True),

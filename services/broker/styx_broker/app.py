@@ -16,6 +16,7 @@ from styx_core.waiting import Waiting
 from styx_broker import (
     handlers,
     problems,
+    routes_api_keys,
     routes_audit_page,
     routes_board,
     routes_connect_page,
@@ -37,13 +38,14 @@ from styx_broker import (
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
 from styx_broker.exec_wire import MOST_BYTES
+from styx_broker.janitor import Janitor
 from styx_broker.live import Live
 from styx_broker.models import METADATA, OUTBOX
 from styx_broker.tokens import fingerprint, new_token
 
 API = (
     *(routes_exec, routes_signing, routes_notices, routes_tasks, routes_people, routes_policies),
-    *(routes_members, routes_signin, routes_identity),
+    *(routes_members, routes_signin, routes_identity, routes_api_keys),
 )
 PAGES = (
     *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
@@ -82,6 +84,9 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     edges = (context.bus, db, outbox, catalog, waiting, live, limits)
     deps = Deps(*edges, context.settings, context.now)
     outbox.start(db, context.bus)
+    janitor = Janitor(deps)
+    await janitor.listen(context.bus)
+    janitor.start()
 
     def drain() -> None:
         waiting.drain()
@@ -98,6 +103,7 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     finally:
         drain()
         await catalog.stop()
+        await janitor.stop()
         await outbox.stop()
         await db.close()
 

@@ -1,5 +1,6 @@
 """Who is calling: an agent by its task's token, a person by their bearer or their browser's
-session, or this machine's owner. What a person may see and do is `grants`' word, each time.
+session, a program by an API key, or this machine's owner. What a person may see and do is
+`grants`' word, each time.
 
 The embedded stack also listens on a unix socket that only the owner of its data folder can reach.
 Who comes through it may do what harms nobody (start and end tasks, look, revoke) without a token;
@@ -11,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Request
-from styx_core.contract.grants_people import EVERYWHERE, GetMembership
+from styx_core.contract.grants_people import EVERYWHERE, GetMembership, Membership
 from styx_core.contract.values import Role
 from styx_core.errors import Forbidden, Unauthenticated, UnknownProject
 
+from styx_broker import api_keys, sessions
 from styx_broker import repository as repo
-from styx_broker import sessions
 from styx_broker.deps import Deps
 from styx_broker.tokens import fingerprint
 
@@ -39,12 +40,13 @@ class Agent:
 
 @dataclass(frozen=True)
 class Caller:
-    """A person, and their role by project. `local`: known by the socket alone."""
+    """A person, and their role by project. `local`: known by the socket alone; `key`: by a key."""
 
     name: str
     roles: Mapping[str, Role]
     local: bool = False
     session: repo.Record | None = None
+    key: repo.Record | None = None
 
     def may(self, project_id: str, *wanted: Role) -> bool:
         """Whether they have one of these roles there; none named: any role at all."""
@@ -68,7 +70,9 @@ async def agent(request: Request) -> Agent:
     if token is None:
         raise Unauthenticated("no token: start the agent with `styx run -- <agent>`")
     known = fingerprint(token)
-    return Agent(await deps_of(request).db.glance(lambda c: repo.live_task(c, known)), token)
+    deps = deps_of(request)
+    now = deps.now()
+    return Agent(await deps.db.glance(lambda c: repo.live_task(c, known, now)), token)
 
 
 async def somebody(request: Request) -> Caller:
@@ -77,6 +81,8 @@ async def somebody(request: Request) -> Caller:
     Raises `Unauthenticated`.
     """
     deps, token = deps_of(request), _bearer(request)
+    if token is not None and token.startswith(api_keys.PREFIX):
+        return _program(await api_keys.shown(deps, fingerprint(token)), request.method)
     if token is not None:
         known = fingerprint(token)
         return Caller(await deps.db.read(lambda c: repo.person(c, known)), {})
@@ -94,12 +100,24 @@ async def somebody(request: Request) -> Caller:
     raise Unauthenticated("sign in: set STYX_ADMIN_TOKEN to what `styx login` gave you")
 
 
+def _program(key: repo.Record, method: str) -> Caller:
+    """Who an API key works for, if it may do this kind of call. Raises `Forbidden`."""
+    due = "look" if method in sessions.SAFE else "run"
+    if due not in key.may.split():
+        raise Forbidden(f"the API key {key.name} may not {due}; make one that may, under Settings")
+    return Caller(key.person, {}, key=key)
+
+
 async def anyone(request: Request) -> Caller:
     """The same with their roles, as `grants` knows them now. Raises `Forbidden` for none left."""
     caller = await somebody(request)
     if caller.local:
         return caller
     known = await deps_of(request).bus.request(GetMembership(person=caller.name))
+    if caller.key is not None:
+        where = caller.key.project_id
+        role = known.roles.get(where) or known.roles.get(EVERYWHERE)
+        known = Membership(person=caller.name, roles={where: role} if role else {})
     if not known.roles:
         raise Forbidden(f"{caller.name} has no role here any more; ask an owner")
     return replace(caller, roles=known.roles)
@@ -111,9 +129,11 @@ async def signer(caller: Annotated[Caller, Depends(somebody)]) -> Caller:
 
 
 async def signed_in(caller: Annotated[Caller, Depends(anyone)]) -> Caller:
-    """A person with a bearer of their own. Raises `Forbidden` for the socket alone."""
+    """A person with a bearer of their own. Raises `Forbidden` for the socket alone or a key."""
     if caller.local:
         raise Forbidden("this needs a signed-in person: set STYX_ADMIN_TOKEN (`styx login`)")
+    if caller.key is not None:
+        raise Forbidden("this needs a person themselves; an API key can't do it")
     return caller
 
 

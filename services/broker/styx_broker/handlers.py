@@ -16,7 +16,8 @@ SEEING = ("owner", "approver", "auditor")
 
 async def identify_task(command: IdentifyTask, deps: Deps) -> TaskIdentity:
     """The live task behind a token's hash."""
-    row = await deps.db.read(lambda c: repo.live_task(c, command.token_sha256))
+    now = deps.now()
+    row = await deps.db.read(lambda c: repo.live_task(c, command.token_sha256, now))
     return TaskIdentity(
         task_id=row.id, project_id=row.project_id, agent=row.agent, person=row.person
     )

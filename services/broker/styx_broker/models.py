@@ -57,8 +57,29 @@ class Claim(Row, table=True):
     used: bool = False
 
 
+class ApiKey(Row, table=True):
+    """What a program shows to work for a person in one project; of the key itself only a hash."""
+
+    id: str = Field(primary_key=True)
+    project_id: str = Field(index=True)
+    person: str
+    name: str
+    sha256: str = Field(unique=True)
+    may: str
+    """Words of `api_keys.MAY`."""
+    task_id: str | None = None
+    """The task that it works as, if it may be an agent."""
+    made_at: datetime
+    expires_at: datetime | None = None
+    used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
 class Task(Row, table=True):
-    """An agent at work. Its token is dead once `ended_at` is set."""
+    """An agent at work. Its token is dead once `ended_at` is set, or `until` is past.
+
+    `retired`: `grants` knows of the end too.
+    """
 
     id: str = Field(primary_key=True)
     project_id: str
@@ -69,7 +90,9 @@ class Task(Row, table=True):
     worktree: str | None = None
     token_sha256: str = Field(unique=True)
     started_at: datetime
+    until: datetime | None = None
     ended_at: datetime | None = None
+    retired: bool = False
 
 
 OUTBOX = outbox_table(Row.metadata)

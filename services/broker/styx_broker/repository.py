@@ -8,12 +8,21 @@ from sqlalchemy import Connection, Row, func, select, update
 from styx_core.db import by, into
 from styx_core.errors import Invalid, Unauthenticated, UnknownProject, UnknownTask
 
-from styx_broker.models import Bearer, Claim, Person, Project, SignIn, Task, WebSession
+from styx_broker.models import (
+    ApiKey,
+    Bearer,
+    Claim,
+    Person,
+    Project,
+    SignIn,
+    Task,
+    WebSession,
+)
 from styx_broker.tokens import same
 
-PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION = (
+PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION, API_KEY = (
     model.metadata.tables[str(model.__tablename__)]
-    for model in (Project, Person, Claim, Task, Bearer, SignIn, WebSession)
+    for model in (Project, Person, Claim, Task, Bearer, SignIn, WebSession, ApiKey)
 )
 
 Record = Row[Any]
@@ -24,10 +33,11 @@ def add(c: Connection, table: Any, **values: Any) -> None:
     c.execute(into(table), values)
 
 
-def live_task(c: Connection, token_sha256: str) -> Record:
+def live_task(c: Connection, token_sha256: str, now: datetime) -> Record:
     """The live task that holds a token. Raises `Unauthenticated`."""
     row = c.execute(by(TASK.c.token_sha256), {"value": token_sha256}).one_or_none()
-    if row is None or not same(row.token_sha256, token_sha256) or row.ended_at is not None:
+    over = row is None or row.ended_at is not None or (row.until is not None and row.until <= now)
+    if row is None or over or not same(row.token_sha256, token_sha256):
         raise Unauthenticated(
             "this token is not of a running task: the task has ended, or the token is wrong; "
             "start the agent with `styx run`"
@@ -79,10 +89,10 @@ def project(c: Connection, named: str | None, visible: Collection[str] | None = 
 
 def end_task(c: Connection, task_id: str, now: datetime) -> Record:
     """Set a task's end. Raises `UnknownTask` for one that isn't running."""
-    row = c.execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
-    if row is None or row.ended_at is not None:
+    running = (TASK.c.id == task_id) & TASK.c.ended_at.is_(None)
+    row = c.execute(select(TASK).where(running)).one_or_none()
+    if row is None or not c.execute(update(TASK).where(running).values(ended_at=now)).rowcount:
         raise UnknownTask(f"no running task {task_id[:40]!r}")
-    c.execute(update(TASK).where(TASK.c.id == task_id).values(ended_at=now))
     return row
 
 

@@ -28,7 +28,7 @@ from styx_core.contract.values import (
     Proof,
     TargetView,
 )
-from styx_core.errors import UnknownTarget
+from styx_core.errors import UnknownGrant, UnknownTarget
 from styx_core.scope import Scope
 
 from styx_broker.auth import Caller, TheCaller, TheDeps, ThePerson, TheSigner, project_for
@@ -103,6 +103,10 @@ async def decide(grant_id: Id, body: Decision, deps: TheDeps, person: TheSigner)
 @router.post("/v1/grants/{grant_id}/revoke")
 async def revoke(grant_id: Id, body: Revocation, deps: TheDeps, caller: TheCaller) -> Access:
     """End a grant now."""
+    if caller.key is not None:  # `grants` knows the person, who may have more projects
+        theirs = ListGrants(projects=caller.projects, grant_id=grant_id)
+        if not (await deps.bus.request(theirs)).grants:
+            raise UnknownGrant(f"no grant {grant_id} that this key may see")
     return await deps.bus.request(
         RevokeGrant(grant_id=grant_id, person=caller.name, reason=body.reason)
     )

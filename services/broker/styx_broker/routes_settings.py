@@ -10,10 +10,12 @@ from styx_core.contract.values import GrantView
 
 from styx_broker import repository as repo
 from styx_broker import sessions
+from styx_broker.api_keys import MAY
 from styx_broker.approval_load import DAYS, Load, loads
 from styx_broker.auth import Caller, TheDeps
 from styx_broker.deps import Deps
 from styx_broker.rendering import page
+from styx_broker.routes_api_keys import listed as api_keys_of
 from styx_broker.routes_members import people
 from styx_broker.viewing import TheViewer, frame
 
@@ -39,6 +41,9 @@ async def settings(request: Request, deps: TheDeps, caller: TheViewer) -> Respon
         "invites_to": ([(EVERYWHERE, "all projects")] if caller.may(EVERYWHERE, "owner") else [])
         + [(row.id, row.name) for row in own],
         "roles": MEANING,
+        "api_keys": await api_keys_of(deps, caller),
+        "keys_in": projects,
+        "may": MAY,
         "address": deps.settings.public_url,
         "web": sessions.web_origin(deps),
         "everywhere": caller.may(EVERYWHERE, "owner"),

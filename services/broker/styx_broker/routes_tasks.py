@@ -4,8 +4,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
-from styx_core.contract.broker import ProjectCreated, TaskEnded, TaskStarted
-from styx_core.contract.grants import AdmitTask, RetireTask
+from styx_core.contract.broker import ProjectCreated
 from styx_core.contract.grants_people import EVERYWHERE
 from styx_core.contract.values import Id, Line, Name
 from styx_core.errors import Forbidden, Invalid, UnknownTask
@@ -14,6 +13,9 @@ from styx_core.ids import new_id
 from styx_broker import repository as repo
 from styx_broker.auth import TheCaller, TheDeps, project_for
 from styx_broker.deps import Deps
+from styx_broker.ending import end_task as end
+from styx_broker.ending import retire
+from styx_broker.starting import start
 from styx_broker.tokens import fingerprint, new_token
 
 router = APIRouter(tags=["tasks"])
@@ -89,33 +91,12 @@ async def create_project(body: NewProject, deps: TheDeps, caller: TheCaller) -> 
 
 @router.post("/v1/tasks", status_code=201)
 async def start_task(body: NewTask, deps: TheDeps, caller: TheCaller) -> Started:
-    """Start a task. `grants` admits it first, so that its first call finds it known."""
+    """Start a task."""
     project = await project_for(deps, caller, body.project, "owner", "approver", "member")
-    task_id, token, now = new_id("tsk"), new_token("tsk"), deps.now()
-    about = {"agent": body.agent, "person": caller.name}
-    where = {"branch": body.branch, "worktree": body.worktree}
-    await deps.bus.request(AdmitTask(task_id=task_id, project_id=project.id, **about, **where))
-    event = TaskStarted(
-        id=new_id("evt"),
-        at=now,
-        actor=caller.name,
-        project_id=project.id,
-        task_id=task_id,
-        name=body.name,
-        **about,
-        **where,
-    )
-    await deps.db.write(lambda c: _save_task(c, deps, event, fingerprint(token)))
+    token = new_token("tsk")
+    about = body.model_dump(exclude={"project"})
+    task_id = await start(deps, project.id, fingerprint(token), person=caller.name, **about)
     return _started(deps, task_id, token, project.name)
-
-
-def _save_task(c: Connection, deps: Deps, event: TaskStarted, token_sha256: str) -> None:
-    shown = ("project_id", "agent", "person", "name", "branch", "worktree")
-    values = {name: getattr(event, name) for name in shown}
-    repo.add(
-        c, repo.TASK, id=event.task_id, token_sha256=token_sha256, started_at=event.at, **values
-    )
-    deps.outbox.record(c, event)
 
 
 def _started(deps: Deps, task_id: str, token: str, project: str) -> Started:
@@ -134,26 +115,14 @@ def _started(deps: Deps, task_id: str, token: str, project: str) -> Started:
 @router.post("/v1/tasks/{task_id}/end")
 async def end_task(task_id: Id, deps: TheDeps, caller: TheCaller) -> dict[str, str]:
     """End a task: its token dies first, then all that it holds."""
-    now = deps.now()
 
     def save(c: Connection) -> None:
-        row = repo.end_task(c, task_id, now)
+        row = end(c, deps, task_id, caller.name, "its agent exited")
         if not caller.may(row.project_id, "owner", "approver", "member"):
             raise UnknownTask(f"no running task {task_id[:40]!r}")
-        deps.outbox.record(
-            c,
-            TaskEnded(
-                id=new_id("evt"),
-                at=now,
-                actor=caller.name,
-                project_id=row.project_id,
-                task_id=task_id,
-                why="its agent exited",
-            ),
-        )
 
     await deps.db.write(save)
-    await deps.bus.request(RetireTask(task_id=task_id), deadline=8.0)
+    await retire(deps, task_id)
     return {"id": task_id, "state": "ended"}
 
 

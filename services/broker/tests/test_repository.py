@@ -44,13 +44,13 @@ async def refused(
 
 async def test_a_task_lives_until_it_ends(db: Database) -> None:
     await db.write(lambda c: repo.add(c, repo.TASK, **TASK))
-    found = await db.read(lambda c: repo.live_task(c, "a" * 64))
+    found = await db.read(lambda c: repo.live_task(c, "a" * 64, NOW))
     assert (found.id, found.ended_at) == ("tsk_1", None)
     ended = await db.write(lambda c: repo.end_task(c, "tsk_1", NOW))
     assert ended.project_id == "prj_1"
     for token in ("a" * 64, "b" * 64, ""):
         assert "styx run" in await refused(
-            db, Unauthenticated, partial(repo.live_task, token_sha256=token)
+            db, Unauthenticated, partial(repo.live_task, token_sha256=token, now=NOW)
         )
     for task_id in ("tsk_1", "tsk_2"):
         await refused(db, UnknownTask, partial(repo.end_task, task_id=task_id, now=NOW))
@@ -98,7 +98,7 @@ async def test_a_hash_that_was_found_is_compared_in_constant_time_too(
     await db.write(lambda c: repo.add(c, repo.TASK, **TASK))
     await db.write(owner)
     monkeypatch.setattr(repo, "same", lambda _left, _right: False)
-    await refused(db, Unauthenticated, lambda c: repo.live_task(c, "a" * 64))
+    await refused(db, Unauthenticated, lambda c: repo.live_task(c, "a" * 64, NOW))
     await refused(db, Unauthenticated, lambda c: repo.person(c, "b" * 64))
 
 

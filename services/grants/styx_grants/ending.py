@@ -7,13 +7,13 @@ from sqlalchemy import Connection, select
 from styx_core.contract.grants_events import GrantEnded
 from styx_core.ids import new_id
 from styx_core.scope import Scope, ordered
+from styx_core.watching import Watch
 
 from styx_grants import repository as repo
 from styx_grants.deadlines import Duration, due
 from styx_grants.deps import Deps
 from styx_grants.issuing import end_leases
 from styx_grants.machine import State, Step, apply
-from styx_grants.watching import Watch
 
 WHY = {
     Step.TIME_OUT: "nobody decided within a day",
@@ -75,7 +75,7 @@ def sweep(c: Connection, deps: Deps, now: datetime) -> int:
     return taken
 
 
-class Sweeper(Watch):
+class Sweeper(Watch[Deps]):
     """Watches the clock: what is over ends, and its leases with it."""
 
     seconds: ClassVar[float] = 0.5

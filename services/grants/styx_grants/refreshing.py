@@ -13,15 +13,15 @@ from styx_core.contract.grants_events import TargetHealthChanged
 from styx_core.contract.values import HealthAnswer
 from styx_core.errors import NotConnected, StyxError
 from styx_core.ids import new_id
+from styx_core.watching import Watch
 
 from styx_grants import repository as repo
 from styx_grants.deps import Deps
-from styx_grants.watching import Watch
 
 log = structlog.get_logger()
 
 
-class Refresher(Watch):
+class Refresher(Watch[Deps]):
     """Tries every target's login in turn."""
 
     seconds: ClassVar[float] = 300.0

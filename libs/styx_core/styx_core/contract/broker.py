@@ -1,5 +1,7 @@
 """What `broker` is asked and what it says. Pure."""
 
+from pydantic import AwareDatetime
+
 from styx_core.contract.base import Command, Event, Message
 
 
@@ -44,6 +46,25 @@ class TaskStarted(Event, owner="broker"):
 class TaskEnded(Event, owner="broker"):
     """A task's token is dead."""
 
+    why: str
+
+
+class ApiKeyMade(Event, owner="broker"):
+    """A program may work for somebody in one project."""
+
+    key_id: str
+    person: str
+    name: str
+    may: tuple[str, ...]
+    expires_at: AwareDatetime | None
+
+
+class ApiKeyRevoked(Event, owner="broker"):
+    """An API key opens nothing any more."""
+
+    key_id: str
+    person: str
+    name: str
     why: str
 
 

@@ -19,6 +19,23 @@ for (const form of document.querySelectorAll("form[data-invite]")) handle(form, 
 for (const form of document.querySelectorAll("form[data-own]")) handle(form, () =>
   link(meta("person"), "*", null, 900, form.parentElement.querySelector(".made")));
 
+for (const form of document.querySelectorAll("form[data-new-key]")) handle(form, async () => {
+  const { name, project, days } = form.elements;
+  const may = [...form.querySelectorAll("[name=may]:checked")].map((box) => box.value);
+  if (!may.length) throw new Error("Tick at least one thing that the key may do.");
+  const said = { name: name.value, project: project.value, may, days: days.value ? Number(days.value) : null };
+  const made = await ask("POST", "/v1/api-keys", said);
+  const shown = form.parentElement.querySelector(".made"), field = shown.querySelector("input");
+  field.value = made.key;
+  shown.hidden = false;
+  field.select();
+});
+
+for (const form of document.querySelectorAll("form[data-revoke-key]")) handle(form, async () => {
+  await ask("POST", `/v1/api-keys/${form.dataset.revokeKey}/revoke`);
+  location.reload();
+});
+
 for (const form of document.querySelectorAll("form[data-notify]")) handle(form, async () => {
   if (!("Notification" in window)) throw new Error("This browser has no notifications.");
   if (await Notification.requestPermission() !== "granted") throw new Error("Your browser didn't allow them.");
