@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "targets": "What agents may reach, and new targets.",
     "deploys": "How this repository could be deployed; runs nothing.",
     "policy": "A project's rules.",
+    "notify": "How people are told, and by which channels.",
     "audit": "The log: search, export, verify.",
     "provider": "Write the two files of a provider of your own.",
     "completion": "Complete `styx` in your shell.",

@@ -28,7 +28,7 @@ def connect(
     target_id = target_id or new_id("tgt")
     box = None
     if secret:
-        box = _sealed(secret, approver, target_id)
+        box = sealed(secret, approver, target_id)
     about = {"name": name, "provider": provider, "env": env, "nonce": new_nonce()}
     payload = target_payload(project_id=project["id"], target_id=target_id, **about)
     body = {
@@ -43,10 +43,11 @@ def connect(
     return approver.client.call("POST", "/v1/targets", body)
 
 
-def _sealed(secret: Mapping[str, str], approver: Approver, target_id: str) -> str:
+def sealed(secret: Mapping[str, str], approver: Approver, made_id: str) -> str:
+    """A secret for `adapters` alone, bound to what it is for. Raises `Failure`."""
     key = approver.client.call("GET", "/v1/catalog")["sealing_key"]
     try:
-        return seal(secret, key, connect_info(target_id))
+        return seal(secret, key, connect_info(made_id))
     except ValueError:
         raise Failure(
             "Styx has no key to seal the secret to, so it was sent nowhere. Its adapters may be "

@@ -12,6 +12,7 @@ import pytest_asyncio
 from stack_fixture import Living, living
 from styx_core import signing
 from styx_core.ids import new_id, new_nonce
+from told_fixture import channel
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -20,6 +21,9 @@ KEY = signing.signing_key(SECRET)
 OPEN = {"/.well-known/openid-configuration", "/.well-known/jwks.json", "/ssh/krl"}
 OWN = {"/v1/me", "/v1/people", "/v1/projects", "/v1/catalog", "/v1/signout", "/v1/signin/nonce"}
 """What everybody has: themselves, those they work with, their projects, what could be connected."""
+
+
+HIDDEN = ("task_id", "grant_id", "target_id", "key_id", "channel_id", "api_key_id")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -55,7 +59,13 @@ async def theirs(here: Living) -> dict[str, str]:
     assert used.status_code == 200, used.text
     (target,) = [t for t in await here.ask("GET", "/v1/targets") if t["name"] == "staging"]
     (person,) = [p for p in await here.ask("GET", "/v1/people") if p["person"] == "owner"]
+    made = await channel(here, {"url": "json://127.0.0.1:9/theirs"})
+    said = {"project": "shop", "name": "theirs", "may": ["look"]}
+    key = await here.ask("POST", "/v1/api-keys", said)
     return {
+        "channel_id": made["id"],
+        "notice_id": new_id("ntc"),
+        "api_key_id": key["id"],
         "task_id": task["id"],
         "grant_id": (await here.grants("active"))[0]["id"],
         "target_id": target["id"],
@@ -104,6 +114,7 @@ def bodies(ids: dict[str, str]) -> dict[str, Any]:
         },
         "/v1/invitations": invitation(),
         "/v1/api-keys": {"project": ids["project"], "name": "taken", "may": ["look", "agent"]},
+        "/v1/channels": {"id": new_id("chn"), "project": ids["project"], "name": "x", "box": "x"},
         "/v1/exec": {"tool": "aws", "argv": ["s3", "ls"]},
     }
 
@@ -135,7 +146,7 @@ async def test_no_route_shows_or_changes_another_project(
             if path in OPEN:
                 continue
             told = reply.text
-            hidden = [ids[name] for name in ("task_id", "grant_id", "target_id", "key_id")]
+            hidden = [ids[name] for name in HIDDEN]
             asked = [value for value in hidden if value in real]
             assert not [v for v in hidden if v in told and v not in asked], (method, path, told)
             allowed = path in OWN or (method == "get" and reply.json() == [])
@@ -147,7 +158,14 @@ async def test_no_route_shows_or_changes_another_project(
 
 async def state(here: Living) -> str:
     """All that a guest could have changed."""
-    asked = ("/v1/people", "/v1/targets", "/v1/tasks", "/v1/projects", "/v1/projects/shop/policy")
+    asked = (
+        "/v1/people",
+        "/v1/targets",
+        "/v1/tasks",
+        "/v1/projects",
+        "/v1/projects/shop/policy",
+    )
+    asked += ("/v1/channels", "/v1/api-keys")
     found = [await here.ask("GET", path) for path in asked]
     grants = [(g["id"], g["state"]) for g in await here.ask("GET", "/v1/grants")]
     return json.dumps([found, grants], sort_keys=True)

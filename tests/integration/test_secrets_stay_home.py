@@ -21,10 +21,12 @@ from styx_cli.local import read_stack
 from styx_cli.owner_token import raw
 from styx_cli.stack import BOOTSTRAP, ORDER
 from styx_core import keyring, signing
+from told_fixture import channel
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
 PASSWORD, STRING, HEADER = "FIXTURE-db-passw0rd", "FIXTURE-secret-string-7", "FIXTURE-bearer-31337"
+TOPIC = "FIXTURE-channel-topic-9"
 SCHEME = "Authorization: Bearer"
 CALLS = (
     ("aws", "rds", "modify-db-instance", "--db-instance-identifier", "d",
@@ -49,6 +51,7 @@ async def played(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Play
         detached(data, STYX_LOG_LEVEL="DEBUG") as here,
         an_agent(data) as agent,
     ):
+        await channel(here, {"url": f"json://127.0.0.1:9/{TOPIC}"})
         asked = await mcp_call(
             agent, "request_access", target="staging", scopes=["read"],
             reason=f"with {SCHEME} {HEADER}",
@@ -82,6 +85,7 @@ def planted(here: Living, agent: Agent, issued: dict[str, str]) -> dict[str, byt
         "a password in argv": PASSWORD,
         "a secret in argv": STRING,
         "a header in argv and in a reason": HEADER,
+        "a channel's address": TOPIC,
         "the owner's token": here.place.secret,
         "the owner's bearer": signing.bearer(owner),
         "the admin code": code,

@@ -11,6 +11,7 @@ from browser_fixture import Visitor
 from playwright.async_api import Browser
 from stack_fixture import Agent, Living
 from styx_cli.deciding import decide
+from told_fixture import channel, receiving
 from web_fixture import (
     WEB,
     a_browser,
@@ -156,6 +157,19 @@ async def test_an_api_key_is_made_shown_once_and_revoked(here: Living, owner: Vi
         await owner.page.click("form[data-revoke-key] button")
         await owner.page.wait_for_selector("form[data-revoke-key]", state="detached")
         assert (await program.get("/v1/targets")).status_code == 401
+
+
+async def test_a_channel_is_tried_and_removed(here: Living, owner: Visitor) -> None:
+    with receiving() as chat:
+        await channel(here, {"url": chat.url.replace("http", "json")})
+        await owner.show("/settings", "form[data-channel]")
+        await owner.page.click("text=Try it")
+        await owner.page.wait_for_selector("text=It was told.")
+        assert len(chat.got) == 1
+        assert await owner.faults() == []
+        await owner.photograph("settings-channels")
+        await owner.page.click("form[data-channel] >> text=Remove")
+        await owner.page.wait_for_selector("form[data-channel]", state="detached")
 
 
 async def test_somebody_is_invited_and_may_do_what_their_role_says(

@@ -61,6 +61,10 @@ class UnknownKey(StyxError, code="unknown_key", status=404):
     """No such key that the caller may see."""
 
 
+class UnknownChannel(StyxError, code="unknown_channel", status=404):
+    """No such channel, or notice, that the caller may see."""
+
+
 class UnknownTool(StyxError, code="unknown_tool", status=404):
     """No provider in the catalog owns this tool."""
 

@@ -13,6 +13,7 @@ import pytest
 from pydantic import ValidationError
 from styx_core.contract import (
     adapters,
+    adapters_notices,
     broker,
     grants,
     grants_events,
@@ -27,7 +28,8 @@ from styx_core.errors import BY_CODE
 from styx_core.ids import new_id
 
 ROOT = Path(__file__).parents[3]
-MODULES = (adapters, broker, grants, grants_events, grants_people, grants_policies, values)
+GRANTS = (grants, grants_events, grants_people, grants_policies)
+MODULES = (adapters, adapters_notices, broker, *GRANTS, values)
 MESSAGES: list[type[Message]] = [
     each
     for module in MODULES

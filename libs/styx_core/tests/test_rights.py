@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from styx_core.contract import (
     adapters,
+    adapters_notices,
     broker,
     grants,
     grants_events,
@@ -28,9 +29,10 @@ from styx_core.contract.rights import (
 from styx_core.errors import Forbidden
 from styx_core.nats_conf import FORBIDDEN, MAKE_STREAMS, NatsUser, overlaps, problems
 
+GRANTS = (grants, grants_events, grants_people, grants_policies)
 DECLARED: list[Any] = [
     each
-    for module in (adapters, broker, grants, grants_events, grants_people, grants_policies)
+    for module in (adapters, adapters_notices, broker, *GRANTS)
     for each in vars(module).values()
     if isinstance(each, type) and each.__module__ == module.__name__ and "[" not in each.__name__
 ]

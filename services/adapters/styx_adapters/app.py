@@ -15,7 +15,7 @@ from styx_core.errors import StyxError
 from styx_core.service import Context, Running, Service
 from styx_core.vault import Vault, VaultError
 
-from styx_adapters import handlers, identity
+from styx_adapters import handlers, handlers_notices, identity
 from styx_adapters.adapter import Deps
 from styx_adapters.api import Api
 from styx_adapters.custody import sealing_key
@@ -42,10 +42,11 @@ async def open_adapters(context: Context) -> AsyncIterator[Running]:
     deps = Deps(vault, context.now, api, login, context.settings.public_url)
     installed, disabled = install(deps)
     local = login is not None
-    state = handlers.State(vault, installed, disabled, key, Leases(context.now), local)
+    leases = Leases(context.now)
+    state = handlers.State(vault, installed, disabled, key, leases, local, context.now)
     publishing = asyncio.create_task(_publish(context.bus, vault, state))
     try:
-        yield Running(handlers=handlers_of("adapters", state, handlers))
+        yield Running(handlers=handlers_of("adapters", state, handlers, handlers_notices))
     finally:
         publishing.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -58,7 +58,8 @@ class Case:
         """A service with this provider alone, and an empty Vault."""
         installed = {self.provider.id: Installed(self.provider, self.adapter)}
         vault: Any = MemoryVault()
-        return State(vault, installed, {}, OpeningKey.make(), Leases(now), self.local_machine)
+        leases = Leases(now)
+        return State(vault, installed, {}, OpeningKey.make(), leases, self.local_machine, now)
 
     async def connected(
         self,

@@ -2,7 +2,9 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from styx_core.contract.adapters import (
     CheckHealth,
@@ -36,6 +38,7 @@ class State:
     key: OpeningKey
     leases: Leases
     local_machine: bool
+    now: Callable[[], datetime]
 
     def find(self, provider: str) -> Installed:
         """A provider that runs. Raises `Invalid` or, for a disabled one, `Unavailable`."""

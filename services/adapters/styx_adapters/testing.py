@@ -34,6 +34,11 @@ class MemoryVault:
         self._check()
         self.held[path] = dict(secret)
 
+    async def delete(self, path: str) -> None:
+        """Take it away, whether or not it is there."""
+        self._check()
+        self.held.pop(path, None)
+
     async def ssh_ca_public_key(self) -> str:
         """A line for sshd."""
         self._check()

@@ -129,6 +129,7 @@ def state(adapter: StubAdapter, vault: MemoryVault, **more: Any) -> State:
         "key": OpeningKey.make(),
         "leases": Leases(lambda: adapter.now),
         "local_machine": False,
+        "now": lambda: adapter.now,
     }
     return State(vault, **(given | more))  # type: ignore[arg-type]
 

@@ -19,6 +19,7 @@ from styx_broker import (
     routes_api_keys,
     routes_audit_page,
     routes_board,
+    routes_channels,
     routes_connect_page,
     routes_exec,
     routes_identity,
@@ -41,11 +42,14 @@ from styx_broker.exec_wire import MOST_BYTES
 from styx_broker.janitor import Janitor
 from styx_broker.live import Live
 from styx_broker.models import METADATA, OUTBOX
+from styx_broker.notifier import Notifier
+from styx_broker.posting import Poster
 from styx_broker.tokens import fingerprint, new_token
 
 API = (
     *(routes_exec, routes_signing, routes_notices, routes_tasks, routes_people, routes_policies),
     *(routes_members, routes_signin, routes_identity, routes_api_keys),
+    routes_channels,
 )
 PAGES = (
     *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
@@ -86,7 +90,9 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     outbox.start(db, context.bus)
     janitor = Janitor(deps)
     await janitor.listen(context.bus)
-    janitor.start()
+    watches = (janitor, Notifier(deps), Poster(deps))
+    for watch in watches:
+        watch.start()
 
     def drain() -> None:
         waiting.drain()
@@ -103,7 +109,8 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     finally:
         drain()
         await catalog.stop()
-        await janitor.stop()
+        for watch in watches:
+            await watch.stop()
         await outbox.stop()
         await db.close()
 

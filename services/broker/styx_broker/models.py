@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import MetaData
+from sqlalchemy import JSON, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 from styx_core.outbox import outbox_table
 
@@ -73,6 +73,44 @@ class ApiKey(Row, table=True):
     expires_at: datetime | None = None
     used_at: datetime | None = None
     revoked_at: datetime | None = None
+
+
+class Channel(Row, table=True):
+    """A way by which somebody hears of what happens in a project; `adapters` has its address."""
+
+    id: str = Field(primary_key=True)
+    project_id: str = Field(index=True)
+    person: str
+    name: str
+    label: str
+    kinds: str
+    """Words of `notices.KINDS`."""
+    only_own: bool
+    after_minutes: int
+    made_at: datetime
+
+
+class NoticeRow(Row, table=True):
+    """Something to tell over one channel; gone from here once it was told or is moot."""
+
+    __tablename__ = "notice"
+    __table_args__ = (UniqueConstraint("channel_id", "event_id", "kind"),)
+
+    id: str = Field(primary_key=True)
+    channel_id: str = Field(index=True)
+    event_id: str
+    kind: str
+    grant_id: str | None = None
+    at: datetime
+    title: str
+    text: str
+    about: dict[str, str] = Field(sa_type=JSON)
+    due_at: datetime = Field(index=True)
+    tries: int = 0
+    trouble: str | None = None
+    told_at: datetime | None = None
+    """When it was told, or turned out to be moot."""
+    dead_at: datetime | None = None
 
 
 class Task(Row, table=True):

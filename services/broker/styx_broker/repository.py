@@ -11,7 +11,9 @@ from styx_core.errors import Invalid, Unauthenticated, UnknownProject, UnknownTa
 from styx_broker.models import (
     ApiKey,
     Bearer,
+    Channel,
     Claim,
+    NoticeRow,
     Person,
     Project,
     SignIn,
@@ -20,9 +22,10 @@ from styx_broker.models import (
 )
 from styx_broker.tokens import same
 
-PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION, API_KEY = (
-    model.metadata.tables[str(model.__tablename__)]
-    for model in (Project, Person, Claim, Task, Bearer, SignIn, WebSession, ApiKey)
+_WHO = (Project, Person, Claim, Task, Bearer, SignIn, WebSession, ApiKey)
+_WHAT = (Channel, NoticeRow)
+PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION, API_KEY, CHANNEL, NOTICE = (
+    model.metadata.tables[str(model.__tablename__)] for model in (*_WHO, *_WHAT)
 )
 
 Record = Row[Any]

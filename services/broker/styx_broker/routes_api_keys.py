@@ -98,21 +98,21 @@ def _save(c: Connection, deps: Deps, seen: KeySeen, sha256: str) -> None:
     deps.outbox.record(c, event)
 
 
-@router.post("/v1/api-keys/{key_id}/revoke")
-async def revoke(key_id: Id, deps: TheDeps, person: ThePerson) -> dict[str, str]:
+@router.post("/v1/api-keys/{api_key_id}/revoke")
+async def revoke(api_key_id: Id, deps: TheDeps, person: ThePerson) -> dict[str, str]:
     """End a key now: its person does, or an owner of its project."""
 
     def save(c: Connection) -> repo.Record:
-        row = api_keys.find(c, key_id)
+        row = api_keys.find(c, api_key_id)
         if not _theirs(row, person):
-            raise UnknownKey(f"no API key {key_id} that you may revoke")
+            raise UnknownKey(f"no API key {api_key_id} that you may revoke")
         api_keys.revoke(c, deps, row, person.name, f"{person.name} revoked its key")
         return row
 
     row = await deps.db.write(save)
     if row.task_id is not None:
         await retire(deps, row.task_id)
-    return {"revoked": key_id}
+    return {"revoked": api_key_id}
 
 
 def _theirs(row: repo.Record, caller: Caller) -> bool:

@@ -14,8 +14,11 @@ from styx_broker.api_keys import MAY
 from styx_broker.approval_load import DAYS, Load, loads
 from styx_broker.auth import Caller, TheDeps
 from styx_broker.deps import Deps
+from styx_broker.notices import KINDS
 from styx_broker.rendering import page
 from styx_broker.routes_api_keys import listed as api_keys_of
+from styx_broker.routes_channels import dead_letters
+from styx_broker.routes_channels import listed as channels_of
 from styx_broker.routes_members import people
 from styx_broker.viewing import TheViewer, frame
 
@@ -44,6 +47,9 @@ async def settings(request: Request, deps: TheDeps, caller: TheViewer) -> Respon
         "api_keys": await api_keys_of(deps, caller),
         "keys_in": projects,
         "may": MAY,
+        "channels": await channels_of(deps, caller),
+        "dead_letters": await dead_letters(deps, caller),
+        "kinds": KINDS,
         "address": deps.settings.public_url,
         "web": sessions.web_origin(deps),
         "everywhere": caller.may(EVERYWHERE, "owner"),

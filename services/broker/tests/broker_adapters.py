@@ -15,8 +15,9 @@ from styx_adapters.providers.aws import PROVIDER as AWS
 from styx_adapters.providers.ssh import PROVIDER as SSH
 from styx_core import catalog
 from styx_core.contract import adapters as a
+from styx_core.contract import adapters_notices as n
 from styx_core.contract import grants as g
-from styx_core.contract.base import COMMANDS, Command, Message, snake
+from styx_core.contract.base import COMMANDS, Command, Done, Message, snake
 from styx_core.errors import Invalid, StyxError
 from styx_core.provider import Provider
 from styx_core.seal import OpeningKey, WontOpen, connect_info, seal, use_info
@@ -120,3 +121,17 @@ class PlayedAdapters(Played):
             raise Invalid("box: it does not open; seal the secret for this target") from None
         ref = f"styx/creds/{command.provider}/{command.target_id}"
         return a.Connection(credential_ref=ref, config=command.config, label="an account")
+
+    async def keep_channel(self, command: n.KeepChannel) -> n.ChannelKept:
+        """Open the box."""
+        try:
+            self.key.open(command.box, connect_info(command.channel_id))
+        except WontOpen:
+            raise Invalid("box: it does not open; seal it for this channel") from None
+        return n.ChannelKept(label="played")
+
+    async def drop_channel(self, _command: n.DropChannel) -> Done:
+        return Done()
+
+    async def tell(self, _command: n.Tell) -> Done:
+        return Done()

@@ -68,6 +68,23 @@ class ApiKeyRevoked(Event, owner="broker"):
     why: str
 
 
+class ChannelMade(Event, owner="broker"):
+    """Somebody is told of what happens in a project."""
+
+    channel_id: str
+    person: str
+    label: str
+
+
+class ChannelRemoved(Event, owner="broker"):
+    """Nobody is told over this any more."""
+
+    channel_id: str
+    person: str
+    label: str
+    why: str
+
+
 class ProjectCreated(Event, owner="broker"):
     """A project exists."""
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from styx_core.contract import (
     adapters,
+    adapters_notices,
     broker,
     grants,
     grants_events,
@@ -18,13 +19,24 @@ from styx_core.contract import (
 from styx_core.contract.base import COMMANDS, EVENTS, VERSION
 from styx_core.errors import Forbidden
 
-_DECLARING = (adapters, broker, grants, grants_events, grants_people, grants_policies)
+_GRANTS = (grants, grants_events, grants_people, grants_policies)
+_DECLARING = (adapters, adapters_notices, broker, *_GRANTS)
 
 SERVICES = ("broker", "grants", "audit", "adapters", "mcp-gateway")
 STREAM = "STYX_EVENTS"
 EVENT_SUBJECTS = f"{VERSION}.evt.>"
 CATALOG = "styx_catalog"
-DURABLES: dict[str, tuple[str, ...]] = {"audit": (EVENT_SUBJECTS,)}
+TOLD = (
+    grants_events.AccessRequested,
+    grants_events.GrantDecided,
+    grants_events.GrantEnded,
+    grants_events.TargetHealthChanged,
+)
+"""Events that people may want to be told of, wherever they are."""
+DURABLES: dict[str, tuple[str, ...]] = {
+    "audit": (EVENT_SUBJECTS,),
+    "broker": tuple(event.subject for event in TOLD),
+}
 """Service → the event subjects that its durable consumer (of the same name) reads."""
 LISTENERS = {"broker": ("broker", "grants"), "mcp-gateway": ("grants",)}
 """Services that hold callers or open pages → whose events they hear as they happen."""

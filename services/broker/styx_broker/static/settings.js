@@ -36,6 +36,17 @@ for (const form of document.querySelectorAll("form[data-revoke-key]")) handle(fo
   location.reload();
 });
 
+for (const form of document.querySelectorAll("form[data-channel]")) handle(form, async (_, button) => {
+  await ask("POST", `/v1/channels/${form.dataset.channel}/${button.value}`);
+  if (button.value === "test") say("It was told.");
+  else location.reload();
+});
+
+for (const form of document.querySelectorAll("form[data-dead]")) handle(form, async () => {
+  await ask("POST", `/v1/dead-letters/${form.dataset.dead}/retry`);
+  say("It is tried again.");
+});
+
 for (const form of document.querySelectorAll("form[data-notify]")) handle(form, async () => {
   if (!("Notification" in window)) throw new Error("This browser has no notifications.");
   if (await Notification.requestPermission() !== "granted") throw new Error("Your browser didn't allow them.");
