@@ -6,7 +6,7 @@ import json
 import pytest_asyncio
 from browser_fixture import Visitor
 from playwright.async_api import Browser
-from stack_fixture import Agent, Living
+from stack_fixture import Agent, Living, an_agent
 from styx_cli.commands.policy import put
 from styx_cli.deciding import decide
 from web_fixture import (
@@ -61,6 +61,24 @@ async def test_a_prod_delete_is_approved_with_the_passkey(
     await owner.page.wait_for_selector("text=by owner")
     await owner.photograph("decided")
     assert {"credential_id", "client_data", "authenticator_data"} <= set(await evidence(here))
+
+
+async def test_what_waits_alike_is_approved_with_one_touch(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    await owner.show("/")
+    async with an_agent(here.data) as other:
+        calls = [
+            asyncio.ensure_future(a.run(*REMOVE, "s3://releases/alike.txt", target="prod"))
+            for a in (agent, other)
+        ]
+        await owner.page.click("text=Approve these with one passkey")
+        codes = [(await call).code for call in calls]
+    assert codes == [0, 0]
+    await owner.page.wait_for_selector("text=Nothing waits")
+    kept = await evidence(here)
+    assert len(kept["each"]) == 2
+    assert owner.wrong == []
 
 
 async def test_a_request_is_denied_with_a_word_and_without_a_passkey(

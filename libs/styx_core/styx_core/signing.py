@@ -112,6 +112,11 @@ def remove_key_payload(*, key_id: str) -> str:
     return _canonical({"styx": "remove-key/v1", "key": key_id})
 
 
+def batch_payload(each: Sequence[str]) -> str:
+    """The text to sign to make several decisions at once: the SHA-256 (hex) of their payloads."""
+    return _canonical({"styx": "batch/v1", "each": list(each)})
+
+
 def challenge(payload: str) -> bytes:
     """What a passkey is challenged with to sign a payload."""
     return hashlib.sha256(payload.encode()).digest()

@@ -44,6 +44,7 @@ from styx_broker.live import Live
 from styx_broker.models import METADATA, OUTBOX
 from styx_broker.notifier import Notifier
 from styx_broker.posting import Poster
+from styx_broker.secure_transport import SecureTransport
 from styx_broker.tokens import fingerprint, new_token
 
 API = (
@@ -71,6 +72,7 @@ def build(deps: Deps) -> FastAPI:
     for module in (*API, *PAGES):
         app.include_router(module.router)
     problems.install(app)
+    app.add_middleware(SecureTransport, deps)
     return app
 
 

@@ -1,12 +1,15 @@
 """Errors over HTTP: problem details (RFC 9457), or the shim's fields where a shim asks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from styx_core.contract.base import COMMANDS
 from styx_core.errors import Internal, Invalid, StyxError, Unauthenticated
 
 from styx_broker.exec_wire import SHIM_TYPE, refuse_fields
@@ -50,6 +53,12 @@ def _problem(
     return JSONResponse(problem, status, headers, "application/problem+json")
 
 
+def _named(errors: Sequence[Any], skip: int) -> Invalid:
+    """Where and why, of a refused input."""
+    said = [f"{'.'.join(map(str, e['loc'][skip:])) or 'body'}: {e['msg']}" for e in errors]
+    return Invalid("; ".join(said))
+
+
 def install(app: FastAPI) -> None:
     """Every error of ours, and every refused input, as a problem."""
 
@@ -60,8 +69,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def refused(request: Request, error: RequestValidationError) -> Response:
         # Only where and why: the value itself may be a secret.
-        said = [f"{'.'.join(map(str, e['loc'][1:])) or 'body'}: {e['msg']}" for e in error.errors()]
-        return answer(request, Invalid("; ".join(said)))
+        return answer(request, _named(error.errors(), 1))
+
+    @app.exception_handler(ValidationError)
+    async def unsendable(request: Request, error: ValidationError) -> Response:
+        # A command holds what a caller said, so it is their input; any other message is our fault.
+        if error.title in {command.__name__ for command in COMMANDS.values()}:
+            return answer(request, _named(error.errors(), 0))
+        return await fault(request, error)
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:

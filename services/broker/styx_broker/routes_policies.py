@@ -15,6 +15,7 @@ from styx_core.contract.grants_policies import (
     Verdict,
 )
 from styx_core.contract.values import Line, Name, Nonce, Proof, Words
+from styx_core.errors import Invalid
 from styx_core.scope import Scope
 
 from styx_broker.auth import TheCaller, TheDeps, ThePerson, project_for
@@ -80,7 +81,10 @@ async def simulate(project: Name, body: Call, deps: TheDeps, caller: TheCaller) 
     """What rules say about a call: the rules in force, or a draft."""
     found = await project_for(deps, caller, project)
     said = dict(body) | {"project_id": found.id, "person": body.person or caller.name}
-    return await deps.bus.request(SimulateCall(**said | _understood(deps, body)))
+    said |= _understood(deps, body)
+    if not said["scopes"]:
+        raise Invalid("command: name a command, or scopes that it would need")
+    return await deps.bus.request(SimulateCall(**said))
 
 
 def _understood(deps: Deps, call: Call) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
-from styx_core.contract.values import Assertion, Proof, SessionSignature
+from styx_core.contract.values import Assertion, Batch, Proof, SessionSignature
 from styx_core.db import into
 from styx_core.errors import Forbidden, SignatureRefused
-from styx_core.signing import challenge, verify
+from styx_core.signing import batch_payload, challenge, verify
 
 from styx_grants import people_rows as rows
 from styx_grants.deps import Deps
@@ -34,10 +34,9 @@ def proven(
             raise SignatureRefused("this needs your passkey: being signed in is not enough")
         _by_session(c, person, payload, proof, deps.now())
     elif isinstance(proof, Assertion):
-        key = passkey_of(c, proof)
-        if key.person != person:
-            raise SignatureRefused(REFUSED)
-        by_passkey(c, deps, key, payload, proof)
+        by_passkey(c, deps, _own(c, person, proof), payload, proof)
+    elif isinstance(proof, Batch):
+        _by_batch(c, deps, person, payload, proof)
     else:
         _by_terminal(c, deps, person, payload, proof)
 
@@ -61,6 +60,26 @@ def by_passkey(
             "this passkey's counter went back: it was copied, or its signature is used again"
         )
     _used(c, key.id, deps.now(), counter)
+
+
+def _own(c: Connection, person: str, assertion: Assertion) -> rows.Record:
+    key = passkey_of(c, assertion)
+    if key.person != person:
+        raise SignatureRefused(REFUSED)
+    return key
+
+
+def _by_batch(c: Connection, deps: Deps, person: str, payload: str, batch: Batch) -> None:
+    """One of several decisions that a passkey signed together; its counter counts the first."""
+    if challenge(payload).hex() not in batch.each:
+        raise SignatureRefused(REFUSED)
+    together = batch_payload(batch.each)
+    key, known = _own(c, person, batch.signature), challenge(together).hex()
+    if c.execute(select(rows.SPENT.c.sha256).where(rows.SPENT.c.sha256 == known)).first():
+        deps.party.check(batch.signature, together, key.public_key)
+        return
+    by_passkey(c, deps, key, together, batch.signature)
+    c.execute(into(rows.SPENT), {"sha256": known, "at": deps.now()})
 
 
 def passkey_of(c: Connection, assertion: Assertion) -> rows.Record:

@@ -8,9 +8,11 @@ from soft_passkey import SoftPasskey, SoftSession
 from styx_core.contract import grants_people as p
 from styx_core.contract.grants import Choice, Decide
 from styx_core.contract.grants_events import GrantDecided
-from styx_core.contract.values import Assertion, Proof
+from styx_core.contract.values import Assertion, Batch, Proof
 from styx_core.errors import AlreadyDecided, Forbidden, SignatureRefused
 from styx_core.signing import (
+    batch_payload,
+    challenge,
     decision_payload,
     enrol_payload,
     invite_payload,
@@ -135,6 +137,48 @@ async def test_a_copied_passkey_is_noticed_by_its_counter(grants: World) -> None
     passkey.step = 0
     proof = passkey.sign(await payload_of(grants, grant_id))
     assert "copied" in await grants.refused(SignatureRefused, decide(grant_id, proof))
+
+
+async def batch(grants: World, passkey: SoftPasskey, *ids: str, verdict: str = "approve") -> Batch:
+    """One touch over several decisions."""
+    payloads = [await payload_of(grants, each, verdict) for each in ids]
+    each = tuple(challenge(payload).hex() for payload in payloads)
+    return Batch(each=each, signature=passkey.sign(batch_payload(each)))
+
+
+async def test_one_touch_approves_what_it_was_over_and_nothing_else(grants: World) -> None:
+    passkey, _ = await browser(grants)
+    first, second, third = [await asked(grants, digest=d) for d in "def"]
+    proof = await batch(grants, passkey, first, second)
+    for each in (first, second):
+        assert (await grants.say(decide(each, proof))).status == "active"
+    told = await grants.events(GrantDecided)
+    for event in told:
+        assert Batch.model_validate_json(event.signature or "") == proof
+        assert challenge(event.payload or "").hex() in proof.each
+    await grants.refused(SignatureRefused, decide(third, proof))
+    await grants.refused(AlreadyDecided, decide(first, proof))
+    await grants.refused(SignatureRefused, decide(third, proof, verdict="deny"))
+    alone = passkey.sign(await payload_of(grants, third))
+    assert (await grants.say(decide(third, alone))).status == "active"
+
+
+async def test_a_batch_that_was_altered_or_is_another_s_decides_nothing(grants: World) -> None:
+    passkey, _ = await browser(grants)
+    theirs, _ = await browser(grants, "ada", "a", role="approver")
+    first, second = await asked(grants), await asked(grants, digest="e")
+    proof = await batch(grants, passkey, first)
+    added = challenge(await payload_of(grants, second)).hex()
+    grown = proof.model_copy(update={"each": (*proof.each, added)})
+    await grants.refused(SignatureRefused, decide(second, grown))
+    await grants.refused(SignatureRefused, decide(first, grown))
+    other = await batch(grants, theirs, first, second)
+    await grants.refused(SignatureRefused, decide(first, other))
+    assert (await grants.say(decide(first, proof))).status == "active"
+    await grants.refused(SignatureRefused, decide(second, proof))
+    assert (await grants.say(decide(second, other, "ada"))).status == "active"
+    narrowed = decide(first, proof, scopes=())
+    await grants.refused(AlreadyDecided, narrowed)
 
 
 async def test_another_person_s_passkey_or_session_is_not_theirs(grants: World) -> None:

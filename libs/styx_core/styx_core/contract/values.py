@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Discriminator, StringConstraints, Tag
+from pydantic import AwareDatetime, Discriminator, Field, StringConstraints, Tag
 
 from styx_core.contract.base import Message
 from styx_core.scope import Scope
@@ -53,7 +53,16 @@ class SessionSignature(Message):
     signature: Base64Url
 
 
+class Batch(Message):
+    """One touch for several decisions: a passkey's signature over the hashes of their payloads."""
+
+    each: Annotated[tuple[Sha256, ...], Field(min_length=1, max_length=100)]
+    signature: Assertion
+
+
 def _kind_of_proof(value: object) -> str:
+    if isinstance(value, Batch) or (isinstance(value, dict) and "each" in value):
+        return "batch"
     if isinstance(value, Assertion) or (isinstance(value, dict) and "credential_id" in value):
         return "passkey"
     return "session" if isinstance(value, dict | SessionSignature) else "terminal"
@@ -62,10 +71,12 @@ def _kind_of_proof(value: object) -> str:
 Proof = Annotated[
     Annotated[str, StringConstraints(max_length=200), Tag("terminal")]
     | Annotated[Assertion, Tag("passkey")]
+    | Annotated[Batch, Tag("batch")]
     | Annotated[SessionSignature, Tag("session")],
     Discriminator(_kind_of_proof),
 ]
-"""Who signed a payload of `signing`: a terminal's key (base64), a passkey, or a web session."""
+"""Who signed a payload of `signing`: a terminal's key (base64), a passkey (for one or for several),
+or a web session."""
 
 
 class GrantView(Message):

@@ -1,4 +1,7 @@
 import { ask, fragment, handle, live, proof, say } from "./page.js";
+import { canonical, digest, hex } from "./signing.js";
+
+const MOST_AT_ONCE = 100;
 
 function bind() {
   const forms = { decide, alike: approveAlike };
@@ -55,13 +58,24 @@ async function send(card, verdict, chosen, duration, reason) {
   await look();
 }
 
+/** Approves what waits of one kind. Where a passkey is due, one touch signs the hashes of them all. */
 async function approveAlike(form) {
   const kind = form.dataset.alike;
-  const all = [...document.querySelectorAll("article[data-kind]")].filter((c) => c.dataset.kind === kind);
-  for (const card of all) {
-    const { scopes, duration } = JSON.parse(card.dataset.decision);
-    await send(card, "approve", scopes, duration, "");
+  const all = [...document.querySelectorAll("article[data-kind]")]
+    .filter((card) => card.dataset.kind === kind).slice(0, MOST_AT_ONCE);
+  const decisions = all.map((card) => ({ styx: "decision/v1", verdict: "approve", ...JSON.parse(card.dataset.decision) }));
+  let prove = (decision) => proof(decision, false);
+  if (all.some((card) => "mfa" in card.dataset)) {
+    const each = await Promise.all(decisions.map(async (d) => hex(await digest(canonical(d)))));
+    const signature = await proof({ styx: "batch/v1", each }, true);
+    prove = () => ({ each, signature });
   }
+  for (const decision of decisions) {
+    const { verdict, scopes, duration } = decision;
+    await ask("POST", `/v1/grants/${decision.grant}/decision`, { verdict, scopes, duration, signature: await prove(decision) });
+  }
+  say(`${all.length} approved.`);
+  await look();
 }
 
 const place = document.getElementById("cards");
