@@ -53,6 +53,7 @@ async def test_a_prod_delete_is_approved_with_the_passkey(
     text = await card.inner_text()
     assert "aws s3 rm s3://releases/notes.txt" in text
     assert "agent of owner" in text
+    assert "A revoke" in text
     assert await owner.faults() == []
     await owner.photograph("approvals")
     await owner.page.click("text=Approve with passkey")

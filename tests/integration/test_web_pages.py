@@ -106,6 +106,10 @@ async def test_a_target_s_login_is_tried_and_rules_are_put_with_the_passkey(
     await owner.show("/targets", "form[data-check]")
     await owner.page.click("form[data-check] button >> nth=0")
     await owner.page.wait_for_selector("text=works: ")
+    await owner.page.click("details[data-rules] summary >> nth=0")
+    await owner.page.wait_for_selector("details[data-rules] td >> text=delete")
+    assert await owner.faults() == []
+    await owner.photograph("targets-rules")
     await owner.show("/policies", "form[data-policy]")
     before = (await here.ask("GET", "/v1/projects/shop/policy"))["toml"]
     await owner.page.click("text=As TOML")

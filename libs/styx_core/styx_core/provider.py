@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from styx_core.deploys import Deploy
+from styx_core.revocable import Revocable
 from styx_core.scope import Scope
 from styx_core.secret_shape import SecretShape
 from styx_core.tool import Tool
@@ -41,6 +42,8 @@ class Method:
     """Reads a CLI's own login on the machine where adapters run, so offered only there."""
     narrows: tuple[Scope, ...] | None = None
     """What credentials of targets connected so are narrowed to, if not as the provider says."""
+    revocable: Revocable = "expiry"
+    """What a revoke can do, at the least, to a credential of a target connected so."""
     prepare: str = ""
     """What to set up at the other end first, as a `string.Template`: `$target` is the id that the
     target will have, `$issuer` and `$issuer_host` where Styx's identity is published, `$styx` its
@@ -132,7 +135,8 @@ class Provider:
 def _method(raw: dict[str, Any]) -> Method:
     fields = tuple(Field(**each) for each in raw["fields"])
     narrows = None if raw["narrows"] is None else tuple(Scope(s) for s in raw["narrows"])
-    return Method(raw["name"], raw["label"], fields, raw["local"], narrows, raw["prepare"])
+    kept = {name: raw[name] for name in ("name", "label", "local", "revocable", "prepare")}
+    return Method(**kept, fields=fields, narrows=narrows)
 
 
 def _without_tools(items: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from styx_core.contract.values import Revocable
 from styx_core.errors import Invalid
 from styx_core.provider import Provider
+from styx_core.revocable import Revocable
 from styx_core.scope import Scopes
 from styx_core.vault import Vault
 

@@ -10,6 +10,7 @@ from styx_core.contract.adapters import Connect, Connection
 from styx_core.errors import Invalid, LoginExpired, ProviderFailed
 from styx_core.ids import new_id
 from styx_core.provider import Provider
+from styx_core.revocable import ORDER
 from styx_core.scope import Scope
 from styx_core.seal import OpeningKey, connect_info, seal
 
@@ -194,6 +195,9 @@ class Conformance:
         minted = await case.adapter.issue(stored, shown.config, case.want)
         ended = await case.adapter.revoke(stored, shown.config, minted.handle)
         assert ended.outcome == minted.revocable
+        way = case.provider.method(case.method)
+        assert way is not None
+        assert ORDER.index(minted.revocable) >= ORDER.index(way.revocable), "promised too much"
 
     async def test_a_hostile_value_goes_no_further_than_its_field(self, case: Case) -> None:
         for name in case.config:

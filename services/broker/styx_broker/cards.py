@@ -40,11 +40,13 @@ class Card:
     kind: str
     """Requests of one kind differ in nothing that matters to a decision."""
     durations: Mapping[str, str]
+    revoke: str
+    """What a revoke could do to what is handed out."""
     signed: str
     """What a decision about it signs, as JSON, without verdict, scopes and duration."""
 
 
-def card(grant: GrantView, task: Mapping[str, Any]) -> Card:
+def card(grant: GrantView, task: Mapping[str, Any], revoke: str = "") -> Card:
     """A request as it is shown."""
     offered = {d: t for d, t in DURATIONS.items() if d != "once" or grant.command}
     about = {"grant": grant.id, "target": grant.target, "env": grant.env, "command": grant.command}
@@ -55,6 +57,7 @@ def card(grant: GrantView, task: Mapping[str, Any]) -> Card:
         risk=risk(grant),
         kind=json.dumps([grant.project_id, grant.agent, grant.target, grant.scopes, grant.command]),
         durations=offered,
+        revoke=revoke,
         signed=json.dumps({**about, "scopes": ordered(grant.scopes), "duration": grant.duration}),
     )
 

@@ -1,6 +1,7 @@
 """The pages: sign-in, the links that people come in by, and what waits for a decision."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from styx_core.contract.grants import ListGrants, ListTargets
 from styx_core.contract.values import GrantView, Id, TargetView
 from styx_core.errors import UnknownGrant
+from styx_core.revocable import EFFECT
 
 from styx_broker import repository as repo
 from styx_broker.auth import Caller, TheDeps
@@ -67,9 +69,10 @@ async def one(grant_id: Id, request: Request, deps: TheDeps, caller: TheViewer) 
     found = (await deps.bus.request(query)).grants
     if not found:
         raise UnknownGrant(f"no grant {grant_id}")
-    made = await _with_tasks(deps, found)
+    places = await _places(deps, caller)
+    made = await _with_tasks(deps, found, places)
     shown = {"cards": made, "alike": {}, "more": 0, "decided": [], "grant": found[0]}
-    shown |= {"places": await _places(deps, caller)}
+    shown |= {"places": places}
     return page("grant.html", frame(request, caller, "approvals") | shown)
 
 
@@ -78,13 +81,14 @@ async def _cards(deps: Deps, caller: Caller) -> dict[str, Any]:
     settled = ("active", "denied", "expired", "cancelled", "revoked", "spent")
     recent = ListGrants(projects=caller.projects, states=settled, limit=50)
     decided = just_decided((await deps.bus.request(recent)).grants, deps.now())
-    shown = await _with_tasks(deps, waiting(pending)[:MOST_CARDS])
+    places = await _places(deps, caller)
+    shown = await _with_tasks(deps, waiting(pending)[:MOST_CARDS], places)
     return {
         "cards": shown,
         "alike": alike(shown),
         "more": len(pending) - len(shown),
         "decided": decided,
-        "places": await _places(deps, caller),
+        "places": places,
     }
 
 
@@ -108,9 +112,26 @@ async def _pending(deps: Deps, projects: tuple[str, ...] | None) -> list[GrantVi
             return found
 
 
-async def _with_tasks(deps: Deps, grants: list[GrantView] | tuple[GrantView, ...]) -> list[Card]:
+async def _with_tasks(
+    deps: Deps, grants: Sequence[GrantView], places: Mapping[str, list[TargetView]]
+) -> list[Card]:
     ids = {grant.task_id for grant in grants}
     query = select(repo.TASK).where(repo.TASK.c.ended_at.is_(None))
     rows = await deps.db.read(lambda c: c.execute(query).all())
     tasks = {row.id: row._asdict() for row in rows if row.id in ids}
-    return [card(grant, tasks.get(grant.task_id or "", {})) for grant in grants]
+    ways = {(t.project_id, t.name): t.config.get("method") for at in places.values() for t in at}
+    return [
+        card(
+            grant,
+            tasks.get(grant.task_id or "", {}),
+            _revoke(deps, grant, ways.get((grant.project_id, grant.target))),
+        )
+        for grant in grants
+    ]
+
+
+def _revoke(deps: Deps, grant: GrantView, method: str | None) -> str:
+    """What a revoke could do, at the least, to what this would hand out."""
+    provider = deps.catalog.providers.get(grant.provider)
+    way = provider.method(method) if provider is not None and method is not None else None
+    return "" if way is None else EFFECT[way.revocable]

@@ -24,6 +24,9 @@ async def targets(request: Request, deps: TheDeps, caller: TheViewer) -> Respons
         "projects": [(row, [t for t in found if t.project_id == row.id]) for row in rows],
         "held": {t.id: [g for g in grants if (g.project_id, g.target) == (t.project_id, t.name)]
                  for t in found},
+        "standing": "always",
+        "changes": {"write", "deploy", "delete"},
+        "may_end": {row.id for row in rows if caller.may(row.id, "owner", "approver", "member")},
         "labels": {p.id: p.label for p in deps.catalog.providers.values()},
         "owned": {row.id for row in rows if caller.may(row.id, "owner")},
         "disabled": deps.catalog.disabled,

@@ -12,10 +12,10 @@ from styx_core.contract.values import (
     Id,
     Line,
     Name,
-    Revocable,
     Signature,
     Words,
 )
+from styx_core.revocable import Revocable
 from styx_core.scope import Scope
 
 

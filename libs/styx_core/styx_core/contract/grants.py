@@ -16,11 +16,11 @@ from styx_core.contract.values import (
     Name,
     Nonce,
     Proof,
-    Revocable,
     Signature,
     TargetView,
     Words,
 )
+from styx_core.revocable import Revocable
 from styx_core.scope import Scope
 
 EDGES = ("broker", "mcp-gateway")

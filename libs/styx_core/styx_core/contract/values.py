@@ -16,10 +16,6 @@ Base64 = Annotated[str, StringConstraints(max_length=32_768, pattern=r"^[A-Za-z0
 Env = Literal["prod", "staging", "preview", "scm"]
 Duration = Literal["once", "15m", "1h", "8h", "task", "always"]
 
-Revocable = Literal["hard", "deny-policy", "expiry", "none"]
-"""What a revoke can do to a credential: end it at the provider, have the provider deny everything
-to it, only wait for its own end, or nothing at all (the target's own credential, handed on)."""
-
 
 Base64Url = Annotated[str, StringConstraints(max_length=16_384, pattern=r"^[A-Za-z0-9_-]*$")]
 Nonce = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{16,64}$")]

@@ -101,7 +101,7 @@ PROVIDER = Provider(
         Method("cli-service-account", "A service account, by this machine's gcloud login",
                (_PROJECT, _ACCOUNT, _AS, _PLACE), local=True),
         Method("cli", "This machine's gcloud login", (_PROJECT, _ACCOUNT, _PLACE), local=True,
-               narrows=()),
+               narrows=(), revocable="none"),
     ),
 )  # fmt: skip
 

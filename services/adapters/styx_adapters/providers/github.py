@@ -87,6 +87,7 @@ PROVIDER = Provider(
                 Field("private_key", "private key (PEM)", secret=True, pattern=_PEM),
                 _api(URL),
             ),
+            revocable="hard",
         ),
         Method(
             "token",
@@ -96,6 +97,7 @@ PROVIDER = Provider(
                 _api(URL),
             ),
             narrows=(),
+            revocable="none",
         ),
         Method(
             "cli",
@@ -103,6 +105,7 @@ PROVIDER = Provider(
             (Field("account", "user name", pattern=ACCOUNT, required=False), _api(HERE)),
             local=True,
             narrows=(),
+            revocable="none",
         ),
     ),
 )  # fmt: skip

@@ -81,6 +81,7 @@ PROVIDER = Provider(
                       pattern=r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s]{40,4000}"
                               r"-----END [A-Z ]{0,20}PRIVATE KEY-----\s*"),
             ),
+            revocable="hard",
         ),
     ),
 )  # fmt: skip

@@ -76,12 +76,15 @@ PROVIDER = Provider(
     },
     shapes=(SecretShape("supabase-scoped", ("sbp_v0_",), "hex", 40),),
     methods=(
-        Method(HELD, "The project's Postgres", _DATABASE, narrows=(Scope.READ,)),
+        Method(HELD, "The project's Postgres", _DATABASE, narrows=(Scope.READ,),
+               revocable="hard"),
         Method("database-loose", "The project's Postgres, where anyone may call functions that "
-               "write", _DATABASE),
+               "write", _DATABASE, revocable="hard"),
         Method("token", "A personal access token",
-               (Field("token", "access token", secret=True, pattern=ACCESS), _REF, _API)),
-        Method("cli", "The login of this machine's supabase CLI", (_REF, _API), local=True),
+               (Field("token", "access token", secret=True, pattern=ACCESS), _REF, _API),
+               revocable="none"),
+        Method("cli", "The login of this machine's supabase CLI", (_REF, _API), local=True,
+               revocable="none"),
     ),
 )  # fmt: skip
 
