@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "grants": "What waits, lives and has ended.",
     "approve": "Approve a request, or less than it asks.",
     "deny": "Deny a request.",
+    "extend": "Let a live grant go on for as long again, once.",
     "revoke": "End a grant now.",
     "projects": "The projects, and new ones.",
     "targets": "What agents may reach, and new targets.",

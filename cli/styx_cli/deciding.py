@@ -1,9 +1,10 @@
 """How a person decides from a terminal: what they saw is what they sign."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from styx_core.signing import decision_payload
+from styx_core.signing import decision_payload, extend_payload
 
 from styx_cli.approver import Approver
 
@@ -34,6 +35,14 @@ def decide(
         "signature": approver.sign(payload),
     }
     return approver.client.call("POST", f"/v1/grants/{grant['id']}/decision", body)
+
+
+def extend(approver: Approver, grant: dict[str, Any]) -> Any:
+    """Sign and send the one extension of a live grant. Raises `Failure`."""
+    until = datetime.fromisoformat(grant["expires_at"]).isoformat()
+    signature = approver.sign(extend_payload(grant_id=grant["id"], until=until))
+    path = f"/v1/grants/{grant['id']}/extend"
+    return approver.client.call("POST", path, {"signature": signature})
 
 
 def find_grant(grants: list[dict[str, Any]], named: str) -> dict[str, Any] | None:

@@ -85,6 +85,7 @@ def bodies(ids: dict[str, str]) -> dict[str, Any]:
     about = {"project_id": ids["project"]}
     return {
         "/v1/grants/{grant_id}/decision": {"verdict": "deny", "signature": sign("x")},
+        "/v1/grants/{grant_id}/extend": {"signature": sign("x")},
         "/v1/tasks": {"project": ids["project"]},
         "/v1/targets": {
             **target,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import datetime, timedelta
 
 import pytest_asyncio
 from browser_fixture import Visitor
@@ -122,6 +123,22 @@ async def test_what_is_decided_elsewhere_shows_at_once(
     await owner.page.wait_for_selector(f"#{request['id']} >> text=denied")
     assert await owner.page.locator("form[data-decide]").count() == 0
     assert (await call).code == 77
+
+
+async def test_a_grant_that_runs_out_is_extended_once(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    call = agent.run(*REMOVE, "s3://releases/extended.txt", target="staging")
+    request = await here.pending()
+    await asyncio.to_thread(decide, here.place.approver, request, "approve", (), "1h")
+    assert (await call).code == 0
+    await owner.show("/board", "form[data-extend]")
+    await owner.page.click("form[data-extend] button")
+    await owner.page.wait_for_selector("text=It lives as long again.")
+    await owner.page.wait_for_selector("form[data-extend]", state="detached")
+    (now,) = [g for g in await here.grants("active") if g["id"] == request["id"]]
+    lives = datetime.fromisoformat(now["expires_at"]) - datetime.fromisoformat(now["decided_at"])
+    assert lives == timedelta(hours=2)
 
 
 async def test_the_board_shows_what_lives_and_revokes_it(

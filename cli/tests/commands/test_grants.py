@@ -133,3 +133,21 @@ def test_a_revoke_says_what_it_could_do(styx: Any, waiting: Any, grant: Any, how
     assert done.out == f"Revoked {ID}: {REACH.get(how, 'ended')}.\n"
     assert waiting.sent("POST")[0].body == {"reason": "enough"}
     assert styx("revoke", ID, "--json").json["revocable"] == how
+
+
+def test_the_one_extension_is_signed_over_the_end_that_was_shown(
+    styx: Any, waiting: Any, grant: Any
+) -> None:
+    end = "2026-01-05T13:00:00+00:00"
+    waiting.answers["GET /v1/grants"] = [{**grant, "state": "active", "expires_at": end}]
+    later = {"status": "active", "grant_id": ID, "scopes": ["write"], "target": "prod"}
+    later |= {"expires_at": "2026-01-05T14:00:00+00:00"}
+    waiting.answers[f"POST /v1/grants/{ID}/extend"] = later
+    assert styx("extend", ID).out == "prod: until 2026-01-05 14:00 UTC.\n"
+    (sent,) = waiting.sent("POST")
+    key = signing.public_key(signing.signing_key(raw(ADMIN)))
+    payload = signing.extend_payload(grant_id=ID, until=end)
+    signing.verify(key, payload, sent.body["signature"])
+    waiting.answers["GET /v1/grants"] = [{**grant, "state": "active", "expires_at": None}]
+    done = styx("extend", ID)
+    assert (done.code, "no end" in done.err) == (64, True)

@@ -42,7 +42,7 @@ class Method:
     """Reads a CLI's own login on the machine where adapters run, so offered only there."""
     narrows: tuple[Scope, ...] | None = None
     """What credentials of targets connected so are narrowed to, if not as the provider says."""
-    revocable: Revocable = "expiry"
+    revocable: Revocable = "none"
     """What a revoke can do, at the least, to a credential of a target connected so."""
     prepare: str = ""
     """What to set up at the other end first, as a `string.Template`: `$target` is the id that the

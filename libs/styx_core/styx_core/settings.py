@@ -47,6 +47,12 @@ class Settings(BaseSettings):
     http_port: int = 0
     public_url: str = ""
     """What people and agents type; also the links in messages."""
+    oidc_issuer: str = ""
+    """An identity provider by which known people may sign in; empty for passkeys alone."""
+    oidc_client_id: str = ""
+    oidc_client_secret: SecretStr = SecretStr("")
+    oidc_claim: str = "email"
+    """Which claim is a person's name here; an address must be verified."""
     log_level: str = "INFO"
     otlp_endpoint: str | None = None
     trace_sample: float = 1.0

@@ -50,6 +50,11 @@ def decision_payload(
     )
 
 
+def extend_payload(*, grant_id: str, until: str) -> str:
+    """The text to sign to extend a grant beyond `until` (ISO 8601, as its view gives its end)."""
+    return _canonical({"styx": "extend/v1", "grant": grant_id, "until": until})
+
+
 def policy_payload(*, project_id: str, toml: str, nonce: str) -> str:
     """The text to sign to replace a project's rules."""
     digest = hashlib.sha256(toml.encode()).hexdigest()

@@ -26,6 +26,7 @@ from styx_broker import (
     routes_live,
     routes_members,
     routes_notices,
+    routes_oidc,
     routes_pages,
     routes_people,
     routes_policies,
@@ -54,7 +55,7 @@ API = (
 )
 PAGES = (
     *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
-    *(routes_audit_page, routes_settings, routes_connect_page),
+    *(routes_audit_page, routes_settings, routes_connect_page, routes_oidc),
 )
 PER_MINUTE = {"claim": 10, "signin": 60, "public": 600}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from styx_core.bus import Bus
 from styx_core.catalog import Catalog
@@ -13,6 +14,9 @@ from styx_core.settings import Settings
 from styx_core.waiting import Waiting
 
 from styx_broker.live import Live
+
+if TYPE_CHECKING:
+    from styx_broker.oidc import RelyingParty
 
 
 @dataclass
@@ -28,3 +32,4 @@ class Deps:
     limits: RateLimit
     settings: Settings
     now: Callable[[], datetime]
+    oidc: "RelyingParty | None" = None

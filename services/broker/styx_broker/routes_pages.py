@@ -32,9 +32,9 @@ async def file(digest: str, name: str) -> Response:
 
 
 @router.get("/signin")
-async def sign_in(request: Request, _: AtHome, next: str = "/") -> Response:
+async def sign_in(request: Request, deps: TheDeps, _: AtHome, next: str = "/") -> Response:
     """Where strangers are led."""
-    return page("signin.html", {"next": own_path(next)})
+    return page("signin.html", {"next": own_path(next), "oidc": deps.settings.oidc_issuer})
 
 
 def own_path(where: str) -> str:

@@ -10,6 +10,7 @@ from styx_core.contract.grants import (
     CheckTarget,
     Choice,
     Decide,
+    ExtendGrant,
     ListGrants,
     ListTargets,
     Offer,
@@ -46,6 +47,12 @@ class Decision(Body):
     duration: Duration | None = None
     reason: Line | None = None
     offer: Offer | None = None
+    signature: Proof
+
+
+class Extension(Body):
+    """The approver's signature over `styx_core.signing.extend_payload`."""
+
     signature: Proof
 
 
@@ -98,6 +105,14 @@ async def decide(grant_id: Id, body: Decision, deps: TheDeps, person: TheSigner)
     )
     deps.waiting.wake(grant_id)
     return decided
+
+
+@router.post("/v1/grants/{grant_id}/extend")
+async def extend(grant_id: Id, body: Extension, deps: TheDeps, person: TheSigner) -> Access:
+    """Let a live grant go on for as long again, once. `grants` checks the signature."""
+    return await deps.bus.request(
+        ExtendGrant(grant_id=grant_id, person=person.name, signature=body.signature)
+    )
 
 
 @router.post("/v1/grants/{grant_id}/revoke")

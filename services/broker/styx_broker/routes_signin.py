@@ -132,7 +132,8 @@ async def sign_out(request: Request, deps: TheDeps) -> Response:
     row = await deps.db.read(lambda c: sessions.find(c, cookie, deps.now()))
     if row is not None:
         sessions.checked(deps, request, cookie)
-        await deps.bus.request(CloseSession(session=row.session))
+        if row.session:
+            await deps.bus.request(CloseSession(session=row.session))
         await deps.db.write(lambda c: sessions.end(c, cookie))
     return response
 

@@ -43,9 +43,13 @@ def shown_cookie(deps: Deps, request: Request) -> str | None:
 
 def set_cookie(deps: Deps, response: Response, cookie: str, seconds: int) -> None:
     """Sign a browser in."""
-    name = cookie_name(deps)
+    set_cookie_named(cookie_name(deps), response, cookie, seconds)
+
+
+def set_cookie_named(name: str, response: Response, value: str, seconds: int) -> None:
+    """Have a browser keep something for this host alone, where no script can read it."""
     response.set_cookie(
-        name, cookie, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
+        name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
     )
 
 

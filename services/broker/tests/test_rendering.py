@@ -49,7 +49,7 @@ def test_a_template_that_names_what_it_was_not_given_fails_loudly() -> None:
 
 
 def test_a_page_is_kept_by_nobody_and_our_files_for_good() -> None:
-    assert page("signin.html", {"next": "/"}).headers["cache-control"] == "no-store"
+    assert page("signin.html", {"next": "/", "oidc": ""}).headers["cache-control"] == "no-store"
     kept = static(DIGEST, "styx.css")
     assert kept is not None
     assert kept.headers["content-type"].startswith("text/css")

@@ -120,8 +120,8 @@ def _approve(
     grant, person = case.grant, case.command.person
     if duration is Duration.ONCE and not grant.command_digest:
         raise Invalid("duration: `once` is for a command that waits; this request names none")
-    _may_approve(c, person, grant)
-    _still_askable(c, deps, case, scopes)
+    may_approve(c, person, grant)
+    still_askable(c, deps, grant, case.target, scopes, case.now)
     said = {"scopes": list(scopes), "duration": duration}
     earlier = list(c.execute(select(repo.APPROVAL).where(repo.APPROVAL.c.grant_id == grant.id)))
     if any(row.person == person for row in earlier):
@@ -146,7 +146,7 @@ def _approve(
     _settle(c, deps, case, Step.APPROVE, values)
 
 
-def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
+def may_approve(c: Connection, person: str, grant: repo.Record) -> None:
     """Raises `Forbidden` unless policy lets this person approve this request."""
     if not grant.approvable:
         raise Forbidden(f"nobody can approve this: {grant.why}")
@@ -159,12 +159,18 @@ def _may_approve(c: Connection, person: str, grant: repo.Record) -> None:
         raise Forbidden(f"the policy lets only {', '.join(grant.approvers)} approve this")
 
 
-def _still_askable(c: Connection, deps: Deps, case: _Case, scopes: tuple[Scope, ...]) -> None:
+def still_askable(
+    c: Connection,
+    deps: Deps,
+    grant: repo.Record,
+    target: repo.Record,
+    scopes: tuple[Scope, ...],
+    now: datetime,
+) -> None:
     """Raises `Forbidden` where the policy has come to deny this since it was asked."""
-    grant = case.grant
     task = c.execute(select(repo.TASK).where(repo.TASK.c.id == grant.task_id)).one()
     asked = Asked(frozenset(scopes), tuple(grant.command), surface=grant.surface)
-    decision = evaluate(c, deps, task, case.target, asked, case.now)
+    decision = evaluate(c, deps, task, target, asked, now)
     if decision.effect is Effect.DENY:
         raise Forbidden(f"nobody can approve this any more: {decision.why}")
 

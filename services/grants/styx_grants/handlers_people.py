@@ -7,6 +7,7 @@ from styx_core.contract.grants import (
     Access,
     CheckTarget,
     Decide,
+    ExtendGrant,
     GrantList,
     ListGrants,
     ListRevokedCertificates,
@@ -25,7 +26,7 @@ from styx_core.errors import AlreadyDecided, Forbidden, Invalid, UnknownGrant, U
 from styx_core.ids import new_id
 from styx_core.signing import policy_payload, target_payload
 
-from styx_grants import deciding, proofs
+from styx_grants import deciding, extending, proofs
 from styx_grants import people_rows as rows
 from styx_grants import repository as repo
 from styx_grants.asking import policy_text
@@ -46,6 +47,12 @@ async def decide(command: Decide, deps: Deps) -> Access:
     """A person's signed choice."""
     now = deps.now()
     return await deps.db.write(lambda c: deciding.decide(c, deps, command, now))
+
+
+async def extend_grant(command: ExtendGrant, deps: Deps) -> Access:
+    """Let a live grant go on, once."""
+    now = deps.now()
+    return await deps.db.write(lambda c: extending.extend(c, deps, command, now))
 
 
 async def revoke_grant(command: RevokeGrant, deps: Deps) -> Access:

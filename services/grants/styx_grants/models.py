@@ -82,6 +82,7 @@ class Grant(Row, table=True):
     last_used_at: datetime | None = None
     ended_at: datetime | None = None
     end_why: str | None = None
+    extended_at: datetime | None = None
     used_by: str | None = None
     """The one call that a this-command-once grant went to."""
 

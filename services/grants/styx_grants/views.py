@@ -13,7 +13,7 @@ from styx_grants import repository as repo
 _COPIED = (
     "id", "project_id", "task_id", "state", "reason", "understood", "why", "decided_by",
     "decided_person", "duration", "mfa", "created_at", "decided_at", "expires_at", "ended_at",
-    "end_why", "quorum",
+    "end_why", "quorum", "extended_at",
 )  # fmt: skip
 _AT_ONCE = 500
 """Ids in one statement; databases bound the number of their parameters."""

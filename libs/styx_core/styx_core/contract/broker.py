@@ -49,6 +49,13 @@ class TaskEnded(Event, owner="broker"):
     why: str
 
 
+class PersonSignedIn(Event, owner="broker"):
+    """Somebody signed in by an identity provider: they look, and sign nothing by it."""
+
+    person: str
+    issuer: str
+
+
 class ApiKeyMade(Event, owner="broker"):
     """A program may work for somebody in one project."""
 

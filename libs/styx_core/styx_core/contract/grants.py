@@ -185,6 +185,14 @@ class GrantList(Message):
     grants: tuple[GrantView, ...]
 
 
+class ExtendGrant(Command[Access], owner="grants", by=("broker",)):
+    """Let a live grant go on for as long again, once; signed as an approval is."""
+
+    grant_id: Id
+    person: Name
+    signature: Proof
+
+
 class ListGrants(Command[GrantList], owner="grants", by=("broker",)):
     """Grants of these projects (None: of all), by state, or one by its id."""
 

@@ -76,6 +76,14 @@ class UseReported(Event, owner="grants"):
     exit_code: int
 
 
+class GrantExtended(Event, owner="grants"):
+    """A live grant may go on until then."""
+
+    expires_at: AwareDatetime
+    payload: str
+    signature: str
+
+
 class GrantEnded(Event, owner="grants"):
     """A grant left `active`, or a request `pending` undecided."""
 

@@ -106,6 +106,7 @@ class GrantView(Message):
     revocable: str | None
     worktree: str | None = None
     branch: str | None = None
+    extended_at: AwareDatetime | None = None
     quorum: int = 1
     approved_by: tuple[str, ...] = ()
     """Who has said yes so far, where several must."""

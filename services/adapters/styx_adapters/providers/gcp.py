@@ -85,6 +85,7 @@ PROVIDER = Provider(
                 _AS,
                 _PLACE,
             ),
+            revocable="expiry",
             prepare=PREPARE,
         ),
         Method(
@@ -97,11 +98,12 @@ PROVIDER = Provider(
                 Field("key", "key file (JSON)", secret=True, pattern=KEY),
                 _PLACE,
             ),
+            revocable="expiry",
         ),
         Method("cli-service-account", "A service account, by this machine's gcloud login",
-               (_PROJECT, _ACCOUNT, _AS, _PLACE), local=True),
+               (_PROJECT, _ACCOUNT, _AS, _PLACE), local=True, revocable="expiry"),
         Method("cli", "This machine's gcloud login", (_PROJECT, _ACCOUNT, _PLACE), local=True,
-               narrows=(), revocable="none"),
+               narrows=()),
     ),
 )  # fmt: skip
 

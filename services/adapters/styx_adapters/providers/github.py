@@ -97,7 +97,6 @@ PROVIDER = Provider(
                 _api(URL),
             ),
             narrows=(),
-            revocable="none",
         ),
         Method(
             "cli",
@@ -105,7 +104,6 @@ PROVIDER = Provider(
             (Field("account", "user name", pattern=ACCOUNT, required=False), _api(HERE)),
             local=True,
             narrows=(),
-            revocable="none",
         ),
     ),
 )  # fmt: skip

@@ -70,6 +70,7 @@ PROVIDER = Provider(
                 Field("source", "source addresses (CIDR)", pattern=r"[0-9a-fA-F.:/,]{1,200}",
                       required=False),
             ),
+            revocable="expiry",
             prepare=PREPARE,
         ),
         Method(

@@ -81,10 +81,8 @@ PROVIDER = Provider(
         Method("database-loose", "The project's Postgres, where anyone may call functions that "
                "write", _DATABASE, revocable="hard"),
         Method("token", "A personal access token",
-               (Field("token", "access token", secret=True, pattern=ACCESS), _REF, _API),
-               revocable="none"),
-        Method("cli", "The login of this machine's supabase CLI", (_REF, _API), local=True,
-               revocable="none"),
+               (Field("token", "access token", secret=True, pattern=ACCESS), _REF, _API)),
+        Method("cli", "The login of this machine's supabase CLI", (_REF, _API), local=True),
     ),
 )  # fmt: skip
 

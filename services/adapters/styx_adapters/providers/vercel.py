@@ -84,7 +84,6 @@ PROVIDER = Provider(
                 *_PLACE,
                 Field("api", "API address", pattern=URL, default=REAL, required=False),
             ),
-            revocable="none",
         ),
         Method(
             "cli",
@@ -95,7 +94,6 @@ PROVIDER = Provider(
                 Field("api", "API address", pattern=HERE, default=REAL, required=False),
             ),
             local=True,
-            revocable="none",
         ),
     ),
 )  # fmt: skip

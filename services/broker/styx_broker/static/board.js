@@ -1,4 +1,4 @@
-import { ask, fragment, handle, live, say } from "./page.js";
+import { ask, fragment, handle, live, proof, say } from "./page.js";
 
 const place = document.getElementById("board");
 
@@ -6,6 +6,13 @@ function bind() {
   place.querySelectorAll("form[data-revoke]").forEach((form) => handle(form, async () => {
     await ask("POST", `/v1/grants/${form.dataset.revoke}/revoke`, {});
     say("Revoked.");
+    await look();
+  }));
+  place.querySelectorAll("form[data-extend]").forEach((form) => handle(form, async () => {
+    const { extend: grant, until } = form.dataset;
+    const signature = await proof({ styx: "extend/v1", grant, until }, "mfa" in form.dataset);
+    await ask("POST", `/v1/grants/${grant}/extend`, { signature });
+    say("It lives as long again.");
     await look();
   }));
   left();
