@@ -31,6 +31,9 @@ CODES: Final[dict[str, int]] = {
     "unknown_tool": -32019,
 }
 
+PEOPLE_ONLY: Final = frozenset({"unknown_key", "unknown_channel"})
+"""Errors of what people alone do, which no tool can meet: the range has room for twenty."""
+
 RATE_LIMITED: Final = CODES[RateLimited.code]
 
 
