@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "deny": "Deny a request.",
     "extend": "Let a live grant go on for as long again, once.",
     "revoke": "End a grant now.",
+    "answer": "What agents ask of people, and answering them.",
     "projects": "The projects, and new ones.",
     "targets": "What agents may reach, and new targets.",
     "deploys": "How this repository could be deployed; runs nothing.",

@@ -205,8 +205,8 @@ async def mcp_call(agent: Agent, tool: str, **arguments: Any) -> dict[str, Any]:
     ):
         await session.initialize()
         answer = await session.call_tool(tool, arguments)
-        assert not answer.is_error, answer.content
-        return dict(answer.structured_content or {})
+    assert not answer.is_error, answer.content
+    return dict(answer.structured_content or {})
 
 
 def up(data: Path, *words: str, **env: str) -> Awaitable[Done]:

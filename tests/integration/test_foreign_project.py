@@ -65,6 +65,7 @@ async def theirs(here: Living) -> dict[str, str]:
     return {
         "channel_id": made["id"],
         "notice_id": new_id("ntc"),
+        "question_id": new_id("qst"),
         "api_key_id": key["id"],
         "task_id": task["id"],
         "grant_id": (await here.grants("active"))[0]["id"],
@@ -116,6 +117,7 @@ def bodies(ids: dict[str, str]) -> dict[str, Any]:
         "/v1/invitations": invitation(),
         "/v1/api-keys": {"project": ids["project"], "name": "taken", "may": ["look", "agent"]},
         "/v1/channels": {"id": new_id("chn"), "project": ids["project"], "name": "x", "box": "x"},
+        "/v1/questions/{question_id}/answer": {"answer": "yes"},
         "/v1/exec": {"tool": "aws", "argv": ["s3", "ls"]},
     }
 

@@ -65,6 +65,10 @@ class UnknownChannel(StyxError, code="unknown_channel", status=404):
     """No such channel, or notice, that the caller may see."""
 
 
+class UnknownQuestion(StyxError, code="unknown_question", status=404):
+    """No such question that the caller may see."""
+
+
 class UnknownTool(StyxError, code="unknown_tool", status=404):
     """No provider in the catalog owns this tool."""
 

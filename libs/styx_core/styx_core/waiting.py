@@ -1,4 +1,4 @@
-"""Holding a caller until its request is decided.
+"""Holding a caller until its request is decided, or its question answered.
 
 A decision is a row in `grants`; hearing of it only wakes who waits. So a waiter subscribes first,
 then asks once, and asks again now and then: a lost wake-up costs seconds, never an answer. Ending
@@ -32,8 +32,8 @@ class Waiting:
 
     async def start(self, bus: Bus) -> None:
         """Hear decisions and ends."""
-        for kind in ("grant_decided", "grant_ended"):
-            await bus.listen(f"{VERSION}.evt.grants.{kind}", self._heard)
+        for kind in ("grants.grant_decided", "grants.grant_ended", "broker.question_answered"):
+            await bus.listen(f"{VERSION}.evt.{kind}", self._heard)
 
     def drain(self) -> None:
         """The process is about to stop: every wait ends now, its request stays open."""
@@ -84,4 +84,5 @@ class Waiting:
             woken.set()
 
     def _heard(self, _subject: str, body: bytes) -> None:
-        self.wake(json.loads(body).get("grant_id", ""))
+        told = json.loads(body)
+        self.wake(told.get("question_id") or told.get("grant_id") or "")

@@ -15,6 +15,7 @@ from styx_core.contract import (
     adapters,
     adapters_notices,
     broker,
+    broker_board,
     grants,
     grants_events,
     grants_people,
@@ -29,7 +30,7 @@ from styx_core.ids import new_id
 
 ROOT = Path(__file__).parents[3]
 GRANTS = (grants, grants_events, grants_people, grants_policies)
-MODULES = (adapters, adapters_notices, broker, *GRANTS, values)
+MODULES = (adapters, adapters_notices, broker, broker_board, *GRANTS, values)
 MESSAGES: list[type[Message]] = [
     each
     for module in MODULES

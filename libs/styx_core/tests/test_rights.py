@@ -10,6 +10,7 @@ from styx_core.contract import (
     adapters,
     adapters_notices,
     broker,
+    broker_board,
     grants,
     grants_events,
     grants_people,
@@ -32,7 +33,7 @@ from styx_core.nats_conf import FORBIDDEN, MAKE_STREAMS, NatsUser, overlaps, pro
 GRANTS = (grants, grants_events, grants_people, grants_policies)
 DECLARED: list[Any] = [
     each
-    for module in (adapters, adapters_notices, broker, *GRANTS)
+    for module in (adapters, adapters_notices, broker, broker_board, *GRANTS)
     for each in vars(module).values()
     if isinstance(each, type) and each.__module__ == module.__name__ and "[" not in each.__name__
 ]
@@ -63,7 +64,8 @@ def test_an_event_is_said_by_its_owner_and_heard_live_by_who_holds_callers(servi
     said = {e.__name__ for e in EVENTS if allowed(check_say, service, e.subject)}
     heard = {e.__name__ for e in EVENTS if allowed(check_hear, service, e.subject)}
     assert said == {e.__name__ for e in EVENTS if e.owner == service}
-    owners = {"broker": {"broker", "grants"}, "mcp-gateway": {"grants"}}.get(service, set())
+    holding = service in ("broker", "mcp-gateway")
+    owners = {"broker", "grants"} if holding else set()
     assert heard == {e.__name__ for e in EVENTS if e.owner in owners}
 
 

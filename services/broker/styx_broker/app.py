@@ -15,6 +15,7 @@ from styx_core.waiting import Waiting
 
 from styx_broker import (
     handlers,
+    handlers_board,
     problems,
     routes_api_keys,
     routes_audit_page,
@@ -31,6 +32,7 @@ from styx_broker import (
     routes_people,
     routes_policies,
     routes_policies_page,
+    routes_questions,
     routes_settings,
     routes_signin,
     routes_signing,
@@ -51,7 +53,7 @@ from styx_broker.tokens import fingerprint, new_token
 API = (
     *(routes_exec, routes_signing, routes_notices, routes_tasks, routes_people, routes_policies),
     *(routes_members, routes_signin, routes_identity, routes_api_keys),
-    routes_channels,
+    *(routes_channels, routes_questions),
 )
 PAGES = (
     *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
@@ -103,7 +105,7 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
 
     try:
         yield Running(
-            handlers=handlers_of("broker", deps, handlers),
+            handlers=handlers_of("broker", deps, handlers, handlers_board),
             app=build(deps),
             checks={"catalog": lambda: bool(catalog.providers)},
             drain=drain,

@@ -113,6 +113,32 @@ class NoticeRow(Row, table=True):
     dead_at: datetime | None = None
 
 
+class Question(Row, table=True):
+    """What a task asks its person; `told` once the task has the answer."""
+
+    id: str = Field(primary_key=True)
+    task_id: str = Field(index=True)
+    kind: str
+    text: str
+    options: list[str] = Field(sa_type=JSON)
+    asked_at: datetime
+    answer: str | None = None
+    note: str | None = None
+    answered_by: str | None = None
+    answered_at: datetime | None = None
+    told: bool = False
+
+
+class Mail(Row, table=True):
+    """A word from one task to another."""
+
+    id: str = Field(primary_key=True)
+    sender: str
+    to: str = Field(index=True)
+    text: str
+    at: datetime
+
+
 class Task(Row, table=True):
     """An agent at work. Its token is dead once `ended_at` is set, or `until` is past.
 
@@ -128,6 +154,7 @@ class Task(Row, table=True):
     worktree: str | None = None
     token_sha256: str = Field(unique=True)
     started_at: datetime
+    status: str = ""
     until: datetime | None = None
     ended_at: datetime | None = None
     retired: bool = False

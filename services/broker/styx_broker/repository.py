@@ -13,9 +13,11 @@ from styx_broker.models import (
     Bearer,
     Channel,
     Claim,
+    Mail,
     NoticeRow,
     Person,
     Project,
+    Question,
     SignIn,
     Task,
     WebSession,
@@ -23,8 +25,8 @@ from styx_broker.models import (
 from styx_broker.tokens import same
 
 _WHO = (Project, Person, Claim, Task, Bearer, SignIn, WebSession, ApiKey)
-_WHAT = (Channel, NoticeRow)
-PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION, API_KEY, CHANNEL, NOTICE = (
+_WHAT = (Channel, NoticeRow, Question, Mail)
+PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION, API_KEY, CHANNEL, NOTICE, QUESTION, MAIL = (
     model.metadata.tables[str(model.__tablename__)] for model in (*_WHO, *_WHAT)
 )
 

@@ -31,7 +31,7 @@ CODES: Final[dict[str, int]] = {
     "unknown_tool": -32019,
 }
 
-PEOPLE_ONLY: Final = frozenset({"unknown_key", "unknown_channel"})
+PEOPLE_ONLY: Final = frozenset({"unknown_key", "unknown_channel", "unknown_question"})
 """Errors of what people alone do, which no tool can meet: the range has room for twenty."""
 
 RATE_LIMITED: Final = CODES[RateLimited.code]

@@ -44,6 +44,7 @@ async def test_a_client_finds_the_tools(gateway: Any, era: str) -> None:
     async with gateway.client(era) as client:
         tools = (await client.list_tools()).tools
     names = ["list_targets", "request_access", "check_grant", "get_credential"]
+    names += ["report_status", "ask_user", "list_sessions", "send_message", "inbox"]
     assert [tool.name for tool in tools] == names
     for tool in tools:
         assert tool.description

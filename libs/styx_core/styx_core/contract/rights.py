@@ -11,6 +11,7 @@ from styx_core.contract import (
     adapters,
     adapters_notices,
     broker,
+    broker_board,
     grants,
     grants_events,
     grants_people,
@@ -20,7 +21,7 @@ from styx_core.contract.base import COMMANDS, EVENTS, VERSION
 from styx_core.errors import Forbidden
 
 _GRANTS = (grants, grants_events, grants_people, grants_policies)
-_DECLARING = (adapters, adapters_notices, broker, *_GRANTS)
+_DECLARING = (adapters, adapters_notices, broker, broker_board, *_GRANTS)
 
 SERVICES = ("broker", "grants", "audit", "adapters", "mcp-gateway")
 STREAM = "STYX_EVENTS"
@@ -38,7 +39,7 @@ DURABLES: dict[str, tuple[str, ...]] = {
     "broker": tuple(event.subject for event in TOLD),
 }
 """Service → the event subjects that its durable consumer (of the same name) reads."""
-LISTENERS = {"broker": ("broker", "grants"), "mcp-gateway": ("grants",)}
+LISTENERS = {"broker": ("broker", "grants"), "mcp-gateway": ("broker", "grants")}
 """Services that hold callers or open pages → whose events they hear as they happen."""
 PUBLISHERS_OF_CATALOG = ("adapters",)
 

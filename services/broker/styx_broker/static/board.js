@@ -15,6 +15,12 @@ function bind() {
     say("It lives as long again.");
     await look();
   }));
+  place.querySelectorAll("form[data-answer]").forEach((form) => handle(form, async (_, button) => {
+    const answer = button.value || form.elements.answer.value;
+    await ask("POST", `/v1/questions/${form.dataset.answer}/answer`, { answer, note: form.elements.note?.value || null });
+    say("Answered.");
+    await look();
+  }));
   left();
 }
 
