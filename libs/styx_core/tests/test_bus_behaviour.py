@@ -200,9 +200,9 @@ class BusBehaviour:
         assert await bodies(audit, seconds=0.2) == []
 
     async def test_each_hears_only_what_it_may(self, connect: Connect) -> None:
-        gateway, grants = await connect("mcp-gateway"), await connect("grants")
-        with pytest.raises(Forbidden, match="mcp-gateway may not hear"):
-            await gateway.listen(TaskEnded.subject, lambda *_: None)
+        adapters, grants = await connect("adapters"), await connect("grants")
+        with pytest.raises(Forbidden, match="adapters may not hear"):
+            await adapters.listen(TaskEnded.subject, lambda *_: None)
         with pytest.raises(Forbidden, match="grants may not send"):
             await grants.fetch("audit", 1, 1)
 

@@ -182,13 +182,15 @@ async def test_a_service_answers_every_command_of_its_own() -> None:
     async def identify_task(command: IdentifyTask, deps: str) -> Message:
         return WHO.model_copy(update={"agent": deps + command.token_sha256[0]})
 
-    async def identify_person(_command: object, _deps: str) -> Message:
+    async def done(_command: object, _deps: str) -> Message:
         return Done()
 
+    of_broker = [subject.split(".")[-1] for subject in COMMANDS if ".broker." in subject]
     first, second = (
-        SimpleNamespace(identify_task=identify_task),
-        SimpleNamespace(identify_person=identify_person),
+        SimpleNamespace(**{**dict.fromkeys(of_broker, done), "identify_task": identify_task}),
+        SimpleNamespace(identify_person=done),
     )
+    del first.identify_person
     found = handlers_of("broker", "deps", first, second)
     assert {kind.owner for kind in found} == {"broker"}
     assert RetireTask not in found
