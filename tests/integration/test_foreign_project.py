@@ -67,6 +67,7 @@ async def theirs(here: Living) -> dict[str, str]:
         "notice_id": new_id("ntc"),
         "question_id": new_id("qst"),
         "api_key_id": key["id"],
+        "connection_id": new_id("con"),
         "task_id": task["id"],
         "grant_id": (await here.grants("active"))[0]["id"],
         "target_id": target["id"],
