@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
 from styx_core.contract.grants import ListGrants
-from styx_core.contract.values import Role
+from styx_core.contract.values import Id, Role
+from styx_core.errors import UnknownTask
 
 from styx_broker import repository as repo
 from styx_broker.auth import Caller, TheDeps
@@ -28,6 +29,19 @@ async def board(request: Request, deps: TheDeps, caller: TheViewer) -> Response:
     return page("board.html", frame(request, caller, "board") | await _board(deps, caller))
 
 
+@router.get("/tasks/{task_id}")
+async def timeline(task_id: Id, request: Request, deps: TheDeps, caller: TheViewer) -> Response:
+    """What one task did and was told, from the log, while it works and after."""
+    one = select(repo.TASK).where(repo.TASK.c.id == task_id)
+    task = await deps.db.read(lambda c: c.execute(one).one_or_none())
+    if task is None or not caller.may(task.project_id):
+        raise UnknownTask(f"no task {task_id}")
+    names = {row.id: row.name for row in await deps.db.read(repo.projects)}
+    live = task.ended_at is None
+    shown = {"task": task, "project": names[task.project_id], "live": live}
+    return page("task.html", frame(request, caller, "board") | shown)
+
+
 async def _board(deps: Deps, caller: Caller) -> dict[str, Any]:
     query = ListGrants(projects=caller.projects, states=("active", "pending"), limit=1000)
     grants = (await deps.bus.request(query)).grants
@@ -35,7 +49,8 @@ async def _board(deps: Deps, caller: Caller) -> dict[str, Any]:
     rows = await deps.db.read(lambda c: c.execute(running).all())
     tasks = [row for row in rows if caller.may(row.project_id)]
     asked = await deps.db.read(lambda c: waiting(c, caller))
-    mail = select(repo.MAIL).where(repo.MAIL.c.to.in_([t.id for t in tasks]))
+    of = (repo.TASK.c.id == repo.MAIL.c.sender) & repo.MAIL.c.to.in_([t.id for t in tasks])
+    mail = select(repo.MAIL, repo.TASK.c.name, repo.TASK.c.agent).where(of)
     letters = await deps.db.read(lambda c: c.execute(mail.order_by(repo.MAIL.c.id)).all())
     names = {row.id: row.name for row in await deps.db.read(repo.projects)}
     return {
@@ -44,7 +59,6 @@ async def _board(deps: Deps, caller: Caller) -> dict[str, Any]:
         "projects": names,
         "questions": asked,
         "letters": {t.id: [m for m in letters if m.to == t.id][-MOST_LETTERS:] for t in tasks},
-        "by_id": {t.id: t for t in tasks},
         "now": deps.now(),
         "quoted": quoted,
         "may_answer": {t.project_id for t in tasks if caller.may(t.project_id, *WORKING)},

@@ -91,6 +91,16 @@ async def test_a_status_is_on_the_board_and_told_once(world: World) -> None:
     assert "done" in (await world.owner.get("/board")).text
 
 
+async def test_a_task_s_timeline_is_for_those_of_its_project(world: World) -> None:
+    path = f"/tasks/{world.task}"
+    assert f'data-task="{world.task}"' in (await world.owner.get(path)).text
+    assert path in (await world.owner.get("/board")).text
+    world.grants.rows.roles[OWNER] = {new_id("prj"): "owner"}
+    assert (await world.owner.get(path)).status_code == 404
+    world.grants.rows.roles[OWNER] = {EVERYWHERE: "owner"}
+    assert (await world.owner.get(f"/tasks/{new_id('tsk')}")).status_code == 404
+
+
 async def test_peers_see_and_write_to_each_other_and_to_nobody_else(world: World) -> None:
     peer = (await world.start(name="the other"))["id"]
     await world.owner.post("/v1/projects", json={"name": "elsewhere"})
