@@ -161,7 +161,10 @@ async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
         rows.must_own(c, command.person, command.project_id)
         proofs.proven_once(c, deps, command.person, payload, command.signature)
         values = command.model_dump(exclude={"target_id", "person", "nonce", "signature"})
-        c.execute(delete(repo.TARGET).where(repo.TARGET.c.id == command.target_id))
+        mine = repo.TARGET.c.project_id == command.project_id
+        c.execute(delete(repo.TARGET).where(repo.TARGET.c.id == command.target_id, mine))
+        if c.execute(select(repo.TARGET).where(repo.TARGET.c.id == command.target_id)).first():
+            raise Invalid("target_id: it is a target of another project")
         taken = [t for t in repo.targets(c, (command.project_id,)) if t.name == command.name]
         if taken:
             raise Invalid(f"name: this project has a target {command.name!r} already")
