@@ -169,7 +169,7 @@ async def test_two_targets_of_a_project_cannot_share_a_name(grants: World) -> No
 
 
 async def test_the_target_of_another_project_is_not_taken_over(grants: World) -> None:
-    theirs = target(new_id("prj"), "theirs", "prod")
+    theirs = {**target(new_id("prj"), "theirs", "prod"), "id": new_id("tgt")}
     await grants.add(repo.TARGET, **theirs)
     await grants.refused(Invalid, connected(grants, again=theirs["id"]))
     (row,) = await grants.deps.db.read(
