@@ -169,6 +169,7 @@ async def test_questions_are_answered_on_the_board_and_a_timeline_tells_it_all(
     assert "\n2. ⟨U+202E⟩drop the table" in text
     assert await owner.page.locator("main img").count() == 0
     assert await owner.faults() == []
+    assert text.index("Waiting for a person") < text.index(f"{MARKUP} moving")
     await owner.photograph("board-questions")
     await owner.page.fill("form[data-answer] [name=note]", "in two steps")
     await mcp_call(agent, "report_status", status="still waiting")

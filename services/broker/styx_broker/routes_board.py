@@ -1,5 +1,7 @@
 """The board: the agents at work, and what they hold at this moment."""
 
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -17,7 +19,8 @@ from styx_broker.rendering import page
 from styx_broker.routes_questions import waiting
 from styx_broker.viewing import TheViewer, frame
 
-MOST_LETTERS = 5
+MOST_LETTERS, MOST_ENDED = 5, 20
+LATELY = timedelta(days=1)
 WORKING: tuple[Role, ...] = ("owner", "approver", "member")
 
 router = APIRouter(include_in_schema=False)
@@ -42,6 +45,16 @@ async def timeline(task_id: Id, request: Request, deps: TheDeps, caller: TheView
     return page("task.html", frame(request, caller, "board") | shown)
 
 
+def _apart(
+    tasks: Iterable[repo.Record], first: Callable[[repo.Record], bool]
+) -> tuple[list[repo.Record], list[repo.Record]]:
+    """Those for which `first` holds, and the others."""
+    parts: tuple[list[repo.Record], list[repo.Record]] = [], []
+    for task in tasks:
+        parts[not first(task)].append(task)
+    return parts
+
+
 async def _board(deps: Deps, caller: Caller) -> dict[str, Any]:
     query = ListGrants(projects=caller.projects, states=("active", "pending"), limit=1000)
     grants = (await deps.bus.request(query)).grants
@@ -53,8 +66,18 @@ async def _board(deps: Deps, caller: Caller) -> dict[str, Any]:
     mail = select(repo.MAIL, repo.TASK.c.name, repo.TASK.c.agent).where(of)
     letters = await deps.db.read(lambda c: c.execute(mail.order_by(repo.MAIL.c.id)).all())
     names = {row.id: row.name for row in await deps.db.read(repo.projects)}
+    held = {t.id: [g for g in grants if g.task_id == t.id] for t in tasks}
+    asking = {q.task_id for q in asked} | {g.task_id for g in grants if g.state == "pending"}
+    waits, works = _apart(tasks, lambda task: task.id in asking)
+    lately = repo.TASK.c.ended_at > deps.now() - LATELY
+    over = select(repo.TASK).where(lately).order_by(repo.TASK.c.ended_at.desc())
+    ended = [
+        t for t in await deps.db.read(lambda c: c.execute(over).all()) if caller.may(t.project_id)
+    ]
     return {
-        "tasks": [(task, [g for g in grants if g.task_id == task.id]) for task in tasks],
+        "states": {"Waiting for a person": waits, "At work": works},
+        "held": held,
+        "ended": ended[:MOST_ENDED],
         "standing": [g for g in grants if g.duration == "always" and g.state == "active"],
         "projects": names,
         "questions": asked,

@@ -54,7 +54,9 @@ function left() {
 async function look() {
   const page = await fragment(place.dataset.live);
   compare(page.getElementById("questions"));
+  const open = place.querySelector("details")?.open;
   place.replaceChildren(...page.getElementById("board").childNodes);
+  if (open) place.querySelector("details").open = true;
   bind();
 }
 
