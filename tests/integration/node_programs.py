@@ -41,7 +41,7 @@ def missing(script: str) -> str:
     if not NODE:
         return f"needs Node {OLDEST_NODE} (tests/needs.sh installs it)"
     if not (MODULES / script).exists():
-        return f"needs {script.partition('/dist')[0].partition('/clients')[0]} from npm (tests/needs.sh)"
+        return f"needs {'/'.join(script.split('/')[:2])} from npm (tests/needs.sh)"
     return ""
 
 
