@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,12 +11,12 @@ import httpx
 import pytest
 import pytest_asyncio
 from browser_fixture import Visitor
+from node_programs import CONFORMANCE, MODULES, NODE, missing
 from oauth_fixture import Keeping, Listening, call, listening, provider
 from stack_fixture import Living, until
 from web_fixture import WEB, a_browser, a_stack, an_owner
 
 pytestmark = WEB
-CLIS = Path(__file__).parents[2] / ".venv/clis/node_modules/.bin"
 HOSTILE = "Helper<script>window.pwned=1</script><img src=x onerror=window.pwned=1>\u202eedualC"
 
 here = pytest_asyncio.fixture(a_stack, scope="module", loop_scope="module")
@@ -214,18 +213,17 @@ async def test_a_click_forged_by_another_site_is_refused(
     owner.wrong.clear()
 
 
+@pytest.mark.skipif(bool(missing(CONFORMANCE)), reason=missing(CONFORMANCE))
 async def test_the_conformance_suite_s_authorization_scenarios(
     here: Living, owner: Visitor, back: Listening
 ) -> None:
-    if not (CLIS / "conformance").exists():
-        pytest.skip("the MCP conformance suite is not installed (tests/needs.sh brings it)")
     client_id = await registered(here, back)
     async with listening() as free:
         port = free.port  # free again when this ends
     words = ["authorization", "--url", here.stack.url, "--client-id", client_id]
     words += ["--resource", f"{here.stack.url}/mcp", "--port", str(port)]
     ran = await asyncio.create_subprocess_exec(
-        *(CLIS / "node", CLIS / "conformance", *words),
+        *(NODE, str(MODULES / CONFORMANCE), *words),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
