@@ -236,6 +236,7 @@ async def test_the_conformance_suite_s_authorization_scenarios(
                 if f"{here.stack.url}/oauth/authorize?" in line.decode():
                     await owner.page.goto(line.decode().strip())
                     await owner.page.click("button[value=approve]")
+                    await owner.page.wait_for_url("**/callback?**", wait_until="commit")
             await ran.wait()
     finally:
         with contextlib.suppress(ProcessLookupError):
