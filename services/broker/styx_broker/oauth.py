@@ -17,7 +17,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from styx_core.oauth_places import SCOPE, issuer, resource
 
 MOST_FIELDS: Final = 40
-LONGEST_STATE: Final = 4096
+LONGEST_STATE: Final = 1024
+"""It may wait in a cookie while the person signs in, and cookies end at 4096."""
 LONGEST_NAME: Final = 100
 MOST_REDIRECTS: Final = 10
 LONGEST_REDIRECT: Final = 2000

@@ -6,14 +6,15 @@ A registration says nothing that can be trusted; what counts is the person's yes
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select
+from sqlalchemy import ColumnElement, Connection, delete, func, or_, select
 from styx_core.ids import new_id
 
 from styx_broker import repository as repo
 from styx_broker.oauth import Refused, Registration, fits
 
 UNUSED: Final = timedelta(days=30)
-NEVER_USED: Final = timedelta(days=1)
+MOST_NEVER_USED: Final = 10_000
+"""Anybody can register: of those that no person ever let in, the newest are kept."""
 CODES_KEPT: Final = timedelta(days=1)
 """How long a code is known after its time, so that a late replay is seen."""
 
@@ -51,9 +52,10 @@ def goes_back(client: repo.Record, uri: str) -> bool:
 def stale(now: datetime) -> tuple[tuple[Any, ColumnElement[bool]], ...]:
     """By table, which rows are worth nothing any more."""
     known = repo.CLIENT.c
-    never = and_(known.used_at.is_(None), known.made_at <= now - NEVER_USED)
+    never = select(known.id).where(known.used_at.is_(None)).order_by(known.id.desc())
+    unused = func.coalesce(known.used_at, known.made_at) <= now - UNUSED
     return (
-        (repo.CLIENT, or_(never, known.used_at <= now - UNUSED)),
+        (repo.CLIENT, or_(unused, known.id.in_(never.offset(MOST_NEVER_USED)))),
         (repo.CODE, repo.CODE.c.expires_at <= now - CODES_KEPT),
         (repo.TOKEN, repo.TOKEN.c.expires_at <= now),
     )

@@ -31,6 +31,12 @@ def find(c: Connection, sha256: str) -> repo.Record | None:
     return c.execute(select(repo.CODE).where(repo.CODE.c.sha256 == sha256)).one_or_none()
 
 
+def replayed(c: Connection, row: repo.Record) -> bool:
+    """Whether it came again while what it gives was being made; a replay from now on waits."""
+    query = select(repo.CODE.c.replayed).where(repo.CODE.c.sha256 == row.sha256)
+    return c.execute(query.with_for_update()).scalar_one_or_none() is not False
+
+
 def use(c: Connection, row: repo.Record, connection_id: str) -> bool:
     """Use a code up; False if somebody else just did."""
     unused = (repo.CODE.c.sha256 == row.sha256) & repo.CODE.c.connection_id.is_(None)

@@ -121,8 +121,7 @@ async def _connected(deps: Deps, code: repo.Record, connection_id: str) -> dict[
     agent = oauth.agent_name(client.name)
 
     def save(c: Connection, task_id: str) -> None:
-        again = oauth_codes.find(c, code.sha256)
-        if again is None or again.replayed:
+        if oauth_codes.replayed(c, code):
             raise Refused("invalid_grant", UNKNOWN_CODE)
         about = {"id": connection_id, "client_id": client.id, "client": client.name}
         about |= {"project_id": code.project_id, "person": code.person, "task_id": task_id}

@@ -9,6 +9,7 @@ from broker_adapters import START
 from broker_fixture import LINK, MODULE, OWNER, World
 from broker_oauth import NAME, client
 from sqlalchemy import select
+from styx_broker import oauth_clients
 from styx_broker import repository as repo
 from styx_broker.connected import IDLE, LEFT, STOPPED
 from styx_broker.janitor import Janitor
@@ -50,23 +51,37 @@ async def test_thirty_days_unused_and_it_is_over(world: World) -> None:
     assert (await mine.refresh(tokens["refresh_token"])).json()["error"] == "invalid_client"
 
 
+async def known(world: World) -> set[str]:
+    """The ids of all clients."""
+    query = select(repo.CLIENT.c.id)
+    return set(await world.deps.db.read(lambda c: list(c.execute(query).scalars())))
+
+
 async def test_what_nobody_uses_is_forgotten(world: World) -> None:
     never, once = await client(world), await client(world)
+    later(world, timedelta(hours=1))
     await once.tokens()
-    later(world, timedelta(days=1))
+    later(world, timedelta(days=30))
     await Janitor(world.deps).once()
-
-    async def known() -> set[str]:
-        query = select(repo.CLIENT.c.id)
-        return set(await world.deps.db.read(lambda c: list(c.execute(query).scalars())))
-
-    assert (never.id in await known(), once.id in await known()) == (False, True)
+    assert (never.id in await known(world), once.id in await known(world)) == (False, True)
     later(world, timedelta(days=31))
     await Janitor(world.deps).once()
-    assert await known() == set()
+    assert await known(world) == set()
     for table in (repo.CODE, repo.TOKEN):
         query = select(table)
         assert await world.deps.db.read(lambda c, query=query: c.execute(query).first()) is None
+
+
+async def test_of_those_that_nobody_let_in_the_newest_are_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth_clients, "MOST_NEVER_USED", 2)
+    used = await client(world)
+    await used.tokens()
+    others = [await client(world) for _ in range(4)]
+    await Janitor(world.deps).once()
+    assert {used.id, *(each.id for each in others[2:])} <= await known(world)
+    assert not {each.id for each in others[:2]} & await known(world)
 
 
 async def test_use_is_noted_once_a_minute(world: World) -> None:
