@@ -1,5 +1,6 @@
 """OAuth's endpoints for programs: tokens that end when they should, and nobody else's."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -144,6 +145,27 @@ async def test_a_code_is_good_once_and_its_replay_ends_what_it_gave(world: World
     assert event.what == "authorization code"
     assert [each.task_id for each in world.grants.got(RetireTask)] == [task]
     assert code.encode() not in world.everything()
+
+
+async def test_a_code_shown_many_times_at_once_gives_nothing_that_lasts(world: World) -> None:
+    mine = await client(world)
+    code = await mine.code()
+    before = (await world.owner.get("/v1/clients")).json()
+    replies = await asyncio.gather(*(mine.token(code=code) for _ in range(8)))
+    given = [reply.json() for reply in replies if reply.status_code == 200]
+    assert len(given) <= 1
+    for tokens in given:
+        with pytest.raises(Unauthenticated):
+            await mine.works_as(tokens)
+    assert (await world.owner.get("/v1/clients")).json() == before
+
+
+async def test_sessions_that_refresh_at_once_all_go_on(world: World) -> None:
+    mine = await client(world)
+    shared = (await mine.tokens())["refresh_token"]
+    replies = await asyncio.gather(*(mine.refresh(shared) for _ in range(8)))
+    works = {(await mine.works_as(reply.json())).task_id for reply in replies}
+    assert len(works) == 1
 
 
 async def test_a_code_ends_after_a_minute(world: World) -> None:
