@@ -24,6 +24,10 @@ MOST_REDIRECTS: Final = 10
 LONGEST_REDIRECT: Final = 2000
 SHARED_SECRETS: Final = (None, "none", "client_secret_basic", "client_secret_post")
 """Ways to authenticate that a client may name: the answer to each is `none` (RFC 7591, 3.2.1)."""
+APPS: Final = frozenset({"cursor://anysphere.cursor-mcp/oauth/callback"})
+"""Ways back to an app by a scheme of its own (RFC 8252, section 7.1), each known and taken exactly:
+Cursor names this one among others, and gives up if any of them is refused. Another app that claims
+the scheme gets a code that it can't use, for want of the verifier."""
 _LOOPBACK: Final = re.compile(
     r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?(?=[/?]|$)"
 )
@@ -122,8 +126,10 @@ def _among(said: Mapping[str, Any], name: str, wanted: str) -> None:
 
 
 def way_back(uri: Any) -> str:
-    """A redirect URI that may be one: this machine's, or over TLS. Raises `Refused`."""
+    """A redirect URI that may be one: this machine's, over TLS, or an app's. Raises `Refused`."""
     told = "redirect_uris: not http on 127.0.0.1, [::1] or localhost, nor https without a fragment"
+    if isinstance(uri, str) and uri in APPS:
+        return uri
     if not isinstance(uri, str) or len(uri) > LONGEST_REDIRECT or not _URI.fullmatch(uri):
         raise Refused("invalid_redirect_uri", told)
     if not (_LOOPBACK.match(uri) or _TLS.match(uri)):
@@ -144,7 +150,8 @@ def _portless(uri: str) -> str:
 
 def place_of(uri: str) -> str | None:
     """The host that a way back leads to; None for a program on the person's own machine."""
-    return None if _LOOPBACK.match(uri) else urlsplit(uri).netloc
+    here = uri in APPS or _LOOPBACK.match(uri)
+    return None if here else urlsplit(uri).netloc
 
 
 def challenge_of(said: Mapping[str, str], public_url: str) -> str:

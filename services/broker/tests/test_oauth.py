@@ -16,6 +16,7 @@ from styx_broker.oauth import (
     challenge_of,
     fits,
     once,
+    place_of,
     proves,
     registration,
     resource_metadata,
@@ -26,6 +27,7 @@ from styx_core.oauth_places import challenge, issuer, resource
 
 URL = "https://styx.example"
 LOOPBACK = "http://127.0.0.1:3333/callback"
+CURSOR = "cursor://anysphere.cursor-mcp/oauth/callback"
 VERIFIER = "FIXTURE-verifier-" + "v" * 40
 S256 = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 REQUEST = {
@@ -41,10 +43,16 @@ REQUEST = {
     [
         *(LOOPBACK, "http://localhost/cb", "http://[::1]:9/", "http://127.0.0.1?x=1"),
         *("https://app.example/cb", "https://app.example:8443/cb?tab=1", "https://app.example"),
+        CURSOR,
     ],
 )
 def test_a_way_back_is_this_machine_or_over_tls(uri: str) -> None:
     assert way_back(uri) == uri
+
+
+def test_the_host_of_a_way_back_is_told_where_it_leads_elsewhere() -> None:
+    assert [place_of(uri) for uri in (LOOPBACK, CURSOR)] == [None, None]
+    assert place_of("https://app.example:8443/cb") == "app.example:8443"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +61,7 @@ def test_a_way_back_is_this_machine_or_over_tls(uri: str) -> None:
         *("http://app.example/cb", "http://127.0.0.1.evil.example/", "http://localhost.evil/"),
         *("http://127.0.0.1@evil.example/", "https://good.example@evil.example/", "//evil.example"),
         *("javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "cursor://x/cb", "/cb"),
+        *(f"{CURSOR}?a=1", f"{CURSOR}/", CURSOR.upper(), "vscode://anysphere.cursor-mcp/cb"),
         *("https://app.example/#cb", "https://a b/", "https://app.example\\@evil/", "https://", ""),
         *(
             "https://app.example/\r\nX: y",

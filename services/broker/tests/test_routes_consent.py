@@ -77,6 +77,16 @@ async def test_a_way_back_over_tls_is_named(world: World) -> None:
     assert where.startswith(back + "&code=")
 
 
+async def test_cursor_comes_back_by_its_own_scheme(world: World) -> None:
+    back = "cursor://anysphere.cursor-mcp/oauth/callback"
+    web = "https://www.cursor.com/agents/mcp/oauth/callback"
+    mine = await client(world, redirect_uris=[back, web, "http://localhost:8787/callback"])
+    assert "a program on this computer" in (await mine.page(redirect_uri=back)).text
+    assert (await mine.says(redirect_uri=back)).json()["location"].startswith(back + "?code=")
+    other = await client(world)
+    assert (await other.page(redirect_uri=back)).status_code == 422, "which it did not register"
+
+
 async def test_a_port_of_loopback_may_be_another_each_time(world: World) -> None:
     mine = await client(world)
     back = BACK.replace("3333", "50123")
