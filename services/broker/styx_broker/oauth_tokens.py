@@ -5,11 +5,13 @@ at the same time, and each gets tokens of its own. Whoever shows it later has it
 else, or lost to somebody who has: the connection ends (RFC 9700, section 4.14.2).
 """
 
+import secrets
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, update
 from styx_core.db import by
+from styx_core.digest import STEM
 from styx_core.oauth_places import SCOPE
 
 from styx_broker import connected
@@ -23,12 +25,21 @@ ACCESS: Final = timedelta(hours=1)
 GRACE: Final = timedelta(minutes=2)
 SEEN: Final = timedelta(minutes=1)
 """How exact the time of the last use is."""
+REFRESH: Final = "styx_ort_"
 OVER: Final = "this refresh token is unknown, used up or revoked; connect the client again"
 
 
-def issue(c: Connection, connection_id: str, now: datetime) -> dict[str, Any]:
-    """A fresh pair, as a client is answered (RFC 6749, section 5.1)."""
-    access, refresh = new_token("oat"), new_token("ort")
+def new_stem() -> str:
+    """What the tokens of a connection begin with."""
+    return secrets.token_urlsafe(32)
+
+
+def issue(c: Connection, connection_id: str, now: datetime, stem: str) -> dict[str, Any]:
+    """A fresh pair, as a client is answered (RFC 6749, section 5.1).
+
+    All tokens of a connection share a stem (`new_stem`), which no row holds: `styx_core.digest`.
+    """
+    access, refresh = new_token("oat", stem), new_token("ort", stem)
     for kind, token, life in (("access", access, ACCESS), ("refresh", refresh, UNUSED)):
         row = {"sha256": fingerprint(token), "kind": kind, "connection_id": connection_id}
         repo.add(c, repo.TOKEN, **row, expires_at=now + life)
@@ -82,4 +93,4 @@ def refreshed(c: Connection, deps: Deps, token: str, client_id: str) -> dict[str
         which = repo.TOKEN.c.sha256 == row.sha256
         c.execute(update(repo.TOKEN).where(which).values(replaced_at=now))
     note_use(c, standing, now)
-    return issue(c, standing.id, now)
+    return issue(c, standing.id, now, token[len(REFRESH) :][:STEM])

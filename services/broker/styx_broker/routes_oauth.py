@@ -130,7 +130,7 @@ async def _connected(deps: Deps, code: repo.Record, connection_id: str) -> dict[
         assert row is not None
         oauth_tokens.note_use(c, row, now)
         deps.outbox.record(c, ClientConnected(**connected.about(row, deps, code.person)))
-        made.update(oauth_tokens.issue(c, connection_id, now))
+        made.update(oauth_tokens.issue(c, connection_id, now, oauth_tokens.new_stem()))
 
     # Nobody ever knows the task's own token: what opens it are the client's.
     unknown = fingerprint(new_token("tsk"))

@@ -12,6 +12,7 @@ from broker_oauth import BACK, NAME, client, registered
 from styx_core.contract.broker import ClientAccessEnded, ClientConnected, ClientTokenReplayed
 from styx_core.contract.grants import AdmitTask, RetireTask
 from styx_core.contract.grants_people import EVERYWHERE
+from styx_core.digest import command_digest
 from styx_core.errors import Unauthenticated
 
 pytestmark = MODULE
@@ -100,6 +101,10 @@ async def test_an_access_token_ends_after_an_hour_and_is_refreshed(world: World)
     again = (await mine.refresh(first["refresh_token"])).json()
     assert {again["access_token"], again["refresh_token"]}.isdisjoint(first.values())
     assert (await mine.works_as(again)).agent == "Claude-Code"
+    once, more = (command_digest(t["access_token"], LIST) for t in (first, again))
+    assert once == more, "what it asked for before is still its own"
+    other = await (await client(world)).tokens()
+    assert command_digest(other["access_token"], LIST) != once
 
 
 async def test_parallel_sessions_share_a_refresh_token_for_two_minutes(world: World) -> None:
