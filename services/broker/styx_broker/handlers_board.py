@@ -23,6 +23,8 @@ from styx_core.ids import new_id
 
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
+from styx_broker.task_mail import put
+from styx_broker.task_notices import Letter
 
 MOST_ITEMS = 50
 
@@ -133,26 +135,36 @@ async def send_message(command: SendMessage, deps: Deps) -> Done:
         task, to = _task(c, command.task_id), _task(c, command.to)
         if to.project_id != task.project_id:
             raise UnknownTask(f"no running task {command.to!r} in this project")
-        made = new_id("msg")
-        about = {"to": to.id, "text": command.text}
-        repo.add(c, repo.MAIL, id=made, sender=task.id, at=deps.now(), **about)
-        deps.outbox.record(c, MessageSent(**_event(deps, task), message_id=made, **about))
+        about = _event(deps, task)
+        letter = Letter(to.id, "message", command.text, task.id, deps.now())
+        made = put(c, deps, letter, str(about["id"]), sender=task.id)
+        if made is not None:
+            said = {"message_id": made, "to": to.id, "text": command.text}
+            deps.outbox.record(c, MessageSent(**about, **said))
 
     await deps.db.write(save)
     return Done()
 
 
 async def read_inbox(command: ReadInbox, deps: Deps) -> Inbox:
-    """What was sent to a task."""
+    """What a task was told."""
+    return await deps.db.read(lambda c: _read(c, command))
 
-    def find(c: Connection) -> list[repo.Record]:
-        task = _task(c, command.task_id)
-        query = select(repo.MAIL, repo.TASK.c.agent).where(
-            repo.MAIL.c.to == task.id, repo.TASK.c.id == repo.MAIL.c.sender
-        )
-        later = query if command.after is None else query.where(repo.MAIL.c.id > command.after)
-        return list(c.execute(later.order_by(repo.MAIL.c.id).limit(MOST_ITEMS)))
 
-    shown = ("id", "at", "sender", "agent", "text")
-    rows = await deps.db.read(find)
-    return Inbox(items=tuple(InboxItem(**{n: getattr(r, n) for n in shown}) for r in rows))
+def _read(c: Connection, command: ReadInbox) -> Inbox:
+    task, mail = _task(c, command.task_id), repo.MAIL.c
+    told = (mail.to == task.id) & mail.number.is_not(None)
+    if command.after == "now":
+        newest = select(mail.id).where(told).order_by(mail.number.desc()).limit(1)
+        return Inbox(items=(), cursor=c.execute(newest).scalar_one_or_none())
+    if command.after is not None:
+        place = c.execute(select(mail.number).where(told, mail.id == command.after)).scalar()
+        if place is None:
+            raise Invalid(f"after: no item {command.after} in this inbox; leave it out to begin")
+        told &= mail.number > place
+    sender = repo.TASK.c.id == mail.sender
+    query = select(repo.MAIL, repo.TASK.c.agent).outerjoin(repo.TASK, sender).where(told)
+    rows = list(c.execute(query.order_by(mail.number).limit(MOST_ITEMS)))
+    shown = ("id", "at", "kind", "about", "sender", "agent", "text")
+    items = tuple(InboxItem(**{n: getattr(r, n) for n in shown}) for r in rows)
+    return Inbox(items=items, cursor=rows[-1].id if rows else command.after)

@@ -130,12 +130,21 @@ class Question(Row, table=True):
 
 
 class Mail(Row, table=True):
-    """A word from one task to another."""
+    """What a task is told: a peer's word, or a notice of ours; each event once."""
+
+    __table_args__ = (UniqueConstraint("to", "number"), UniqueConstraint("to", "event_id", "kind"))
 
     id: str = Field(primary_key=True)
-    sender: str
     to: str = Field(index=True)
+    number: int | None = None
+    """Its place in the inbox: readers go by it. None until it is due."""
+    due_at: datetime | None = Field(None, index=True)
+    kind: str
+    """One of `ItemKind`."""
+    sender: str | None = None
+    about: str
     text: str
+    event_id: str
     at: datetime
 
 

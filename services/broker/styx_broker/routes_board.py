@@ -35,7 +35,8 @@ async def _board(deps: Deps, caller: Caller) -> dict[str, Any]:
     rows = await deps.db.read(lambda c: c.execute(running).all())
     tasks = [row for row in rows if caller.may(row.project_id)]
     asked = await deps.db.read(lambda c: waiting(c, caller))
-    mail = select(repo.MAIL).where(repo.MAIL.c.to.in_([t.id for t in tasks]))
+    to_them = repo.MAIL.c.to.in_([t.id for t in tasks]) & (repo.MAIL.c.kind == "message")
+    mail = select(repo.MAIL).where(to_them)
     letters = await deps.db.read(lambda c: c.execute(mail.order_by(repo.MAIL.c.id)).all())
     names = {row.id: row.name for row in await deps.db.read(repo.projects)}
     return {
