@@ -6,9 +6,11 @@ pushed again. Sentences are Styx's own; a peer's words are quoted and cut short.
 only.
 """
 
-import sys
+import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 from styx_cli.mcp_bridge_call import Call
 from styx_cli.mcp_bridge_http import Away, Message, Refused, Server, exchange
@@ -105,9 +107,9 @@ class Channel:
         while not self._over.is_set():
             try:
                 return self._once(arguments)
-            except (Away, Refused, LookupError, TypeError, AttributeError) as failed:
+            except (Away, Refused) as failed:
                 if pause == FIRST_PAUSE and not self._over.is_set():
-                    print(f"styx: the channel waits for Styx: {failed}", file=sys.stderr)
+                    _say(f"the channel waits for Styx: {failed}")
             self._over.wait(pause)
             pause = min(LONGEST_PAUSE, pause * 1.6)
         return {}
@@ -120,11 +122,7 @@ class Channel:
             asking.cancel()
         for answer in exchange(self._server, asking.message, self._version, asking.opened):
             if "method" not in answer:
-                result: Message = answer["result"]
-                if result.get("isError"):
-                    raise Refused(str(result["content"][0]["text"]))
-                found: Message = result["structuredContent"]
-                return found
+                return _found(answer.get("result"))
         raise Away("the connection ended before the answer", taken=True)
 
     def _tell(self, item: Message) -> None:
@@ -139,6 +137,20 @@ class Channel:
                 "params": {"content": worded(item), "meta": meta},
             }
         )
+
+
+def _found(result: Any) -> Message:
+    """What the inbox holds. Raises `Refused`."""
+    found = result.get("structuredContent") if isinstance(result, dict) else None
+    if isinstance(found, dict) and not result.get("isError"):
+        return found
+    raise Refused(f"its inbox can't be read ({str(result)[:300]!a})")
+
+
+def _say(text: str) -> None:
+    """A line on stderr, past its buffer: no thread may be inside that when Python ends."""
+    with suppress(OSError):
+        os.write(2, f"styx: {text}\n".encode())
 
 
 class Own:

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 import styx_cli
 from styx_cli import mcp_bridge_channel as module
-from styx_cli.mcp_bridge_testing import Client, Handler, bridged
+from styx_cli.mcp_bridge_testing import TOKEN, Client, Gateway, Handler, bridged, echo
 
 GRANT, OTHER, QUESTION, SESSION = (f"{k}_{'0' * 26}" for k in ("grt", "grq", "qst", "tsk"))
 
@@ -223,6 +225,24 @@ def test_the_bridge_ends_while_it_waits_for_news(played: Played) -> None:
     with listening(played) as (client, _):
         client.end()
         assert not client.bridge.is_alive()
+
+
+def test_a_process_that_ends_while_it_complains_ends_well() -> None:
+    """Its inbox can't be read, so the channel's thread writes to stderr all the while."""
+    code = (
+        "import sys; from styx_cli.mcp_bridge import main_fast; sys.exit(main_fast(sys.argv[1:]))"
+    )
+    line = b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n'
+    with Gateway(echo).serving() as gateway:
+        where = f"http://127.0.0.1:{gateway.server_port}"
+        argv = ["mcp", "--channel", "--server", where, f"--token={TOKEN}"]
+        for _ in range(8):
+            done = subprocess.run(
+                [sys.executable, "-c", code, *argv], input=line, capture_output=True, timeout=30
+            )
+            assert done.returncode == 0, done.stderr
+            assert b"claude/channel" in done.stdout
+            assert b"Fatal" not in done.stderr
 
 
 POSIX = {"fcntl", "grp", "pwd", "termios", "tty", "pty", "resource", "syslog", "crypt", "posix"}
