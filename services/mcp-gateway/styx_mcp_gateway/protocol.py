@@ -46,9 +46,21 @@ instead, and one that spells them in escapes is answered as JSON: both are still
 class Endpoint:
     """The ASGI application of `/mcp`."""
 
+    held = HELD
+
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._server: Server[Any] = Server(
+        self._server = self.offered()
+        self._server.middleware = []  # spans and metrics are ours, in `calling`
+        self._streamed = StreamableHTTPSessionManager(self._server, stateless=True)
+        self._plain = StreamableHTTPSessionManager(self._server, stateless=True, json_response=True)
+        self._security = TransportSecurityMiddleware(allowed(deps.public_url))
+        self._stop = asyncio.Event()
+        self._life: asyncio.Task[None] | None = None
+
+    def offered(self) -> Server[Any]:
+        """What the SDK serves: our tools, and nothing else of the protocol."""
+        return Server(
             "styx",
             version="0.1.0",
             title="Styx",
@@ -56,12 +68,6 @@ class Endpoint:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
-        self._server.middleware = []  # spans and metrics are ours, in `calling`
-        self._streamed = StreamableHTTPSessionManager(self._server, stateless=True)
-        self._plain = StreamableHTTPSessionManager(self._server, stateless=True, json_response=True)
-        self._security = TransportSecurityMiddleware(allowed(deps.public_url))
-        self._stop = asyncio.Event()
-        self._life: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Ready the SDK, in a task of its own: its groups want to be left where they began."""
@@ -89,7 +95,7 @@ class Endpoint:
             await refused(scope, receive, send)
             return
         self._server.instructions = instructions(self._deps.catalog.providers)
-        manager = self._streamed if any(name in body for name in HELD) else self._plain
+        manager = self._streamed if any(name in body for name in self.held) else self._plain
         await manager.handle_request(scope, _replayed(body, receive), send)
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[Response | None, bytes]:

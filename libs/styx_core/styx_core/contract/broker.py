@@ -21,10 +21,11 @@ class IdentifyTask(Command[TaskIdentity], owner="broker", by=("mcp-gateway",)):
 
 
 class PersonIdentity(Message):
-    """Whose bearer it is, and whether they may see what happens in every project."""
+    """Whose bearer it is, and where they may see what happens: in every project, or in these."""
 
     person: str
     everywhere: bool
+    projects: tuple[str, ...] = ()
 
 
 class IdentifyPerson(Command[PersonIdentity], owner="broker", by=("audit",)):
