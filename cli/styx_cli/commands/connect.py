@@ -162,7 +162,8 @@ def following(client: str, project: str | None, channel: bool, sign_in: bool) ->
         return f"{how.get(client, 'open the MCP settings of Cursor')} and sign in to styx{place}"
     words = ["styx", "run", *(["--project", project] if project else []), "--", agent.command]
     words += [CHANNEL, f"server:{SERVER}"] if channel else []
-    return f"start it as a task: {show.command(words)}"
+    asks = " (it asks once whether it may use styx)" if client == "claude" else ""
+    return f"start it as a task: {show.command(words)}{asks}"
 
 
 def _tell(change: Change, changed: bool, dry_run: bool, next_step: str) -> None:
