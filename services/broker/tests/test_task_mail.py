@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from broker_adapters import START
-from broker_fixture import MODULE, REMOVE, World
+from broker_fixture import MODULE, REMOVE, World, until
 from sqlalchemy import delete, select
 from styx_broker import handlers_board as h
 from styx_broker import repository as repo
@@ -65,6 +65,8 @@ async def test_a_decision_is_told_once_however_often_it_comes(world: World) -> N
     over = await happened(world, GrantEnded, actor="grants", state="expired", why="time")
     (_, ended) = await told(world, 2)
     assert (ended.kind, ended.about) == ("ended", over.grant_id)
+    (seq,) = (each.seq for each in world.bus.stream if each.event_id == event.id)
+    await until(lambda: seq in world.bus.durables["broker"].acked)
     said = await world.told(b.TaskTold, 2)
     assert [(each.message_id, each.task_id) for each in said] == [
         (item.id, world.task),
@@ -111,6 +113,12 @@ async def test_whoever_has_ended_is_told_nothing(world: World) -> None:
     assert await world.deps.db.write(lambda c: put(c, world.deps, letter, "evt")) is None
 
 
+async def rows(world: World) -> list[Any]:
+    """All that is told, or will be."""
+    found = await world.deps.db.read(lambda c: c.execute(select(repo.MAIL)).all())
+    return list(found)
+
+
 async def nudged(world: World, at: datetime) -> list[str]:
     """The kinds in the inbox after a look at that time."""
     world.deps.now = lambda: at
@@ -126,7 +134,9 @@ async def an_active(world: World, until: datetime) -> Any:
     await held
     kept.state, kept.expires_at = "active", until
     await decided(world, grant_id=kept.id, expires_at=until)
-    await told(world)
+    async with asyncio.timeout(10):
+        while len(await rows(world)) < 2:
+            await asyncio.sleep(0.002)
     return kept
 
 
@@ -147,8 +157,7 @@ async def test_a_grant_that_ended_or_was_extended_is_not_about_to_end(
     for name, value in change.items():
         setattr(kept, name, value)
     assert await nudged(world, START + timedelta(minutes=56)) == ["decision"]
-    rows = await world.deps.db.read(lambda c: c.execute(select(repo.MAIL)).all())
-    assert len(rows) == 1, "it is forgotten"
+    assert len(await rows(world)) == 1, "it is forgotten"
 
 
 async def test_a_coming_end_is_read_after_what_came_before_it(world: World) -> None:

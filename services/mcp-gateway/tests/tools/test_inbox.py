@@ -102,7 +102,8 @@ async def test_a_wait_ends_with_the_next_word(
     else:
         event = TaskTold(**about, actor="broker", task_id=task.task_id, kind="decision")
     await say(desk, event)
-    found = (await held).fields
+    async with asyncio.timeout(10):  # sooner than a waiter asks again by itself
+        found = (await held).fields
     assert [each["id"] for each in found["messages"]] == [item.id]
     assert mail.asked[-1] == first.id, "it waits from where `now` was"
 
