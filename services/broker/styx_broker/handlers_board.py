@@ -1,6 +1,8 @@
 """The commands by which agents speak to people and to each other."""
 
-from sqlalchemy import Connection, select, update
+from datetime import timedelta
+
+from sqlalchemy import Connection, or_, select, update
 from styx_core.contract.base import Done
 from styx_core.contract.broker_board import (
     Answered,
@@ -27,6 +29,8 @@ from styx_broker.task_mail import put
 from styx_broker.task_notices import Letter
 
 MOST_ITEMS = 50
+LOST_ON_ITS_WAY = timedelta(minutes=1)
+"""How long after its answer was told the same question gets it again, and isn't asked anew."""
 
 
 def _task(c: Connection, task_id: str) -> repo.Record:
@@ -58,17 +62,21 @@ async def report_status(command: ReportStatus, deps: Deps) -> Done:
 
 
 async def ask_user(command: AskUser, deps: Deps) -> Answered:
-    """Open a question, or find the same one again: open, or answered and not told yet."""
+    """Open a question, or find the same one again: open, or answered and not told yet.
+
+    One that was told just now is told again: it may have been lost on its way.
+    """
     if (command.kind == "decision") != bool(command.options):
         raise Invalid("options: a decision has some to choose from, and nothing else has")
 
     def save(c: Connection) -> repo.Record:
         task = _task(c, command.task_id)
+        told_at = repo.QUESTION.c.told_at
         known = select(repo.QUESTION).where(
             repo.QUESTION.c.task_id == task.id,
             repo.QUESTION.c.kind == command.kind,
             repo.QUESTION.c.text == command.text,
-            repo.QUESTION.c.told.is_(False),
+            or_(told_at.is_(None), told_at > deps.now() - LOST_ON_ITS_WAY),
         )
         same = [row for row in c.execute(known) if tuple(row.options) == command.options]
         if same:
@@ -76,7 +84,7 @@ async def ask_user(command: AskUser, deps: Deps) -> Answered:
         about = {"kind": command.kind, "text": command.text}
         question_id = new_id("qst")
         row = {"task_id": task.id, "options": list(command.options), "asked_at": deps.now()}
-        repo.add(c, repo.QUESTION, id=question_id, told=False, **row, **about)
+        repo.add(c, repo.QUESTION, id=question_id, **row, **about)
         event = QuestionAsked(**_event(deps, task), question_id=question_id, **about)
         deps.outbox.record(c, event)
         return _question(c, task.id, question_id)
@@ -100,8 +108,8 @@ def _question(c: Connection, task_id: str, question_id: str) -> repo.Record:
 async def check_question(command: CheckQuestion, deps: Deps) -> Answered:
     """Where it stands; an answer counts as told from here on."""
     row = await deps.db.read(lambda c: _question(c, command.task_id, command.question_id))
-    if row.answer is not None and not row.told:
-        told = update(repo.QUESTION).where(repo.QUESTION.c.id == row.id).values(told=True)
+    if row.answer is not None and row.told_at is None:
+        told = update(repo.QUESTION).where(repo.QUESTION.c.id == row.id).values(told_at=deps.now())
         await deps.db.write(lambda c: c.execute(told).rowcount)
     return Answered(question_id=row.id, kind=row.kind, answer=row.answer, note=row.note)
 

@@ -114,7 +114,7 @@ class NoticeRow(Row, table=True):
 
 
 class Question(Row, table=True):
-    """What a task asks its person; `told` once the task has the answer."""
+    """What a task asks its person; `told_at`: when the task first got the answer."""
 
     id: str = Field(primary_key=True)
     task_id: str = Field(index=True)
@@ -126,7 +126,7 @@ class Question(Row, table=True):
     note: str | None = None
     answered_by: str | None = None
     answered_at: datetime | None = None
-    told: bool = False
+    told_at: datetime | None = None
 
 
 class Mail(Row, table=True):
