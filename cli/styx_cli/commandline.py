@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "demo": "One agent's calls, all the way, on real parts.",
     "login": "Claim the admin link: become this Styx's owner.",
     "passkey": "A link for a passkey of your own.",
+    "connect": "Tell an agent's client of Styx.",
     "run": "Run an agent as a Styx task.",
     "wrap": "One call of a tool, as a shim makes it.",
     "mcp": "The MCP server of a task, over stdio.",

@@ -4,20 +4,21 @@ Standard library only, so that it answers within a fifth of a second. One JSON-R
 A request is one POST and runs in a thread of its own. The server keeps no session, so the client's
 notifications end here; `notifications/cancelled` closes the request's connection. While the server
 is away each call waits for it; one that it may have taken already is repeated only where that
-changes nothing. It speaks the protocol up to 2025-11-25.
+changes nothing. It speaks the protocol up to 2025-11-25. With `--channel`, `mcp_bridge_channel`
+pushes what happens to the task.
 """
 
 import json
 import os
-import socket
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import BinaryIO
 
 from styx_cli.exits import Exit
+from styx_cli.mcp_bridge_call import Call
+from styx_cli.mcp_bridge_channel import Channel
 from styx_cli.mcp_bridge_http import Away, Message, Refused, Server, exchange
 from styx_cli.mcp_bridge_keyring import Keyring, refused
 
@@ -29,60 +30,17 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 GRACE = 2.0
 """Seconds that calls under way get once stdin has closed."""
 PARSE, INVALID, NO_METHOD, FAILED = -32700, -32600, -32601, -32010
-REPEATABLE = ("list_targets", "check_grant", "request_access")
-"""Tools that a second call changes nothing with: a request that waits, or is live, is found
-again. Only a grant for one command may be spent in between."""
-
-
-class Call:
-    """One request under way."""
-
-    def __init__(self, message: Message) -> None:
-        self.message = message
-        self.over = threading.Event()
-        self.told = 0.0
-        self._before = 0.0
-        self._socket: socket.socket | None = None
-
-    def opened(self, connection: socket.socket) -> None:
-        """It goes over this connection now; its progress counts on from where it was."""
-        self._socket, self._before = connection, self.told
-        if self.over.is_set():
-            self.cancel()
-
-    def cancel(self) -> None:
-        """End it: the client doesn't want the answer any more."""
-        self.over.set()
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-
-    def counted(self, message: Message) -> Message:
-        """A progress notification whose number goes on growing over reconnects."""
-        if message.get("method") != "notifications/progress":
-            return message
-        self.told = self._before + float(message["params"].get("progress", 0))
-        return {**message, "params": {**message["params"], "progress": self.told}}
-
-    def repeatable(self) -> bool:
-        """Whether a server that took it already may get it again."""
-        if self.message["method"] != "tools/call":
-            return True
-        known = self.message.get("params", {}).get("name") in REPEATABLE
-        return known and self.arguments().get("duration") != "once"
-
-    def arguments(self) -> Message:
-        """A tool's arguments; what is no such thing is the server's to refuse."""
-        given = self.message.get("params", {}).get("arguments")
-        return given if isinstance(given, dict) else {}
 
 
 class Bridge:
     """Between a client's pipes and the server."""
 
-    def __init__(self, server: Server, keyring: str, source: BinaryIO, sink: BinaryIO) -> None:
+    def __init__(
+        self, server: Server, keyring: str, pipes: tuple[BinaryIO, BinaryIO], channel: bool = False
+    ) -> None:
         self._server, self._keyring = server, Keyring(keyring)
-        self._source, self._sink = source, sink
+        self._source, self._sink = pipes
+        self._channel = Channel(server, self._send) if channel else None
         self._writing = threading.Lock()
         self._calls: dict[str | int, Call] = {}
         self._version = ""
@@ -100,6 +58,8 @@ class Bridge:
         for call in list(self._calls.values()):
             call.over.wait(max(0.0, end - time.monotonic()))
             call.cancel()
+        if self._channel is not None:
+            self._channel.stop()
         self._writing.acquire()  # for good: no thread may be inside stdout when Python ends
 
     def _take(self, line: bytes) -> None:
@@ -124,6 +84,8 @@ class Bridge:
             call = self._calls.pop(wanted, None)
             if call is not None:
                 call.cancel()
+        if method == "notifications/initialized" and self._channel is not None:
+            self._channel.begin()
 
     def _request(self, method: str, message: Message) -> None:
         if method == "ping":
@@ -134,6 +96,8 @@ class Bridge:
             self._fail(message["id"], INVALID, "id: a request with this id is under way")
         else:
             call = self._calls[message["id"]] = Call(_capped(message))
+            if self._channel is not None:
+                self._channel.began(call)
             threading.Thread(target=self._forward, args=(call,), daemon=True).start()
 
     def _forward(self, call: Call) -> None:
@@ -147,6 +111,8 @@ class Bridge:
                 answer = {"jsonrpc": "2.0", "id": number, "result": refused(text)}
             else:
                 answer = _failure(number, FAILED, text)
+        if self._channel is not None:
+            answer = self._channel.answered(call, answer)
         if not call.over.is_set():
             self._send(answer)
         if self._calls.get(number) is call:
@@ -155,7 +121,9 @@ class Bridge:
 
     def _answer(self, call: Call) -> Message:
         params = call.message.get("params", {})
-        if call.message["method"] != "tools/call" or params.get("name") != "get_credential":
+        if self._channel is not None and (own := self._channel.own(call)) is not None:
+            return {"jsonrpc": "2.0", "id": call.message["id"], "result": own}
+        if call.tool() != "get_credential":
             answer = self._persistent(call)
             if call.message["method"] == "initialize" and "result" in answer:
                 self._version = str(answer["result"].get("protocolVersion", ""))
@@ -231,7 +199,7 @@ def _next_step(failed: Exception) -> str:
     )
 
 
-def serve(server: str, token: str, environ: Mapping[str, str]) -> int:
+def serve(server: str, token: str, environ: Mapping[str, str], channel: bool = False) -> int:
     """Bridge this process's pipes to a server until stdin closes; returns the exit code."""
     url, token = server or environ.get("STYX_URL", ""), token or environ.get("STYX_TOKEN", "")
     if not url or not token:
@@ -244,7 +212,8 @@ def serve(server: str, token: str, environ: Mapping[str, str]) -> int:
     except ValueError as wrong:
         return _stop(f"STYX_URL or STYX_TOKEN can't be used: {wrong}.")
     try:
-        Bridge(where, environ.get("STYX_KEYRING", ""), sys.stdin.buffer, sys.stdout.buffer).run()
+        pipes = (sys.stdin.buffer, sys.stdout.buffer)
+        Bridge(where, environ.get("STYX_KEYRING", ""), pipes, channel).run()
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
     return int(Exit.OK)
@@ -256,13 +225,13 @@ def _stop(text: str) -> int:
 
 
 def main_fast(argv: Sequence[str]) -> int | None:
-    """`styx mcp [--server URL] [--token TOKEN]` without the command line's libraries.
+    """`styx mcp [--channel] [--server URL] [--token TOKEN]` without the command line's libraries.
 
     `argv` is what follows `styx`. Returns the exit code, or None for what isn't this command in
     its plain form (help, a misspelt option): the ordinary command line answers that.
     """
     given = {"--server": "", "--token": ""}
-    words = list(argv[1:])
+    words = [word for word in argv[1:] if word != "--channel"]
     if argv[:1] != ["mcp"]:
         return None
     while words:
@@ -270,4 +239,4 @@ def main_fast(argv: Sequence[str]) -> int | None:
         if name not in given or not (equals or words):
             return None
         given[name] = value if equals else words.pop(0)
-    return serve(given["--server"], given["--token"], os.environ)
+    return serve(given["--server"], given["--token"], os.environ, "--channel" in argv)

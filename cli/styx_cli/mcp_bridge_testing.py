@@ -89,12 +89,13 @@ class Gateway(ThreadingHTTPServer):
 class Client:
     """The client's ends of the pipes."""
 
-    def __init__(self, url: str, keyring: str = "") -> None:
+    def __init__(self, url: str, keyring: str = "", channel: bool = False) -> None:
         source, self._write = os.pipe()
         self._read, sink = os.pipe()
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._source, self._sink = os.fdopen(source, "rb"), os.fdopen(sink, "wb")
-        bridge = Bridge(Server.at(url, TOKEN), keyring, self._source, self._sink)
+        pipes = (self._source, self._sink)
+        bridge = Bridge(Server.at(url, TOKEN), keyring, pipes, channel)
         self.bridge = threading.Thread(target=bridge.run)
         self.reader = threading.Thread(target=self._drain, daemon=True)
         self.bridge.start()
@@ -136,10 +137,12 @@ class Client:
 
 
 @contextlib.contextmanager
-def bridged(reply: Reply, keyring: str = "") -> Iterator[tuple[Client, Gateway]]:
+def bridged(
+    reply: Reply, keyring: str = "", channel: bool = False
+) -> Iterator[tuple[Client, Gateway]]:
     """A gateway that answers so, and a client at a bridge to it."""
     with Gateway(reply).serving() as gateway:
-        client = Client(f"http://127.0.0.1:{gateway.server_port}", keyring)
+        client = Client(f"http://127.0.0.1:{gateway.server_port}", keyring, channel)
         try:
             yield client, gateway
         finally:

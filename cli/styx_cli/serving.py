@@ -54,7 +54,7 @@ def welcome(stack: Stack, folder: Path) -> str:
             "  with `styx login`, then set STYX_ADMIN_TOKEN to what that prints",
         ]
     lines += [
-        f"Connect Claude Code:  claude mcp add styx -- {styx} mcp",
+        f"Connect Claude Code, in its project's folder:  {styx} connect claude",
         f"  and start it under Styx:  {styx} run -- claude",
         "",
     ]

@@ -43,6 +43,11 @@ def write_shims(folder: Path, tools: Mapping[str, str], python: str = sys.execut
             path.unlink()
 
 
+def write_styx(folder: Path, python: str = sys.executable) -> None:
+    """Put `styx` itself beside the shims: a client's file names `styx mcp` by that one word."""
+    _replace(folder / "styx", f'#!/bin/sh\nexec {shlex.quote(python)} -I -m styx_cli "$@"\n')
+
+
 def script(tool: str, kind: str, folder: Path, python: str) -> str:
     """The text of one shim."""
     mark = MARK.decode()

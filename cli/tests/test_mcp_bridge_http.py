@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from styx_cli import mcp_bridge
+from styx_cli.mcp_bridge_call import REPEATABLE
 from styx_cli.mcp_bridge_testing import Client, Gateway, Handler, bridged, echo, progress
 
 
@@ -23,7 +24,10 @@ def test_a_call_waits_for_a_server_that_is_not_there_yet() -> None:
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("check_grant", {}), ("list_targets", {}), ("request_access", {"duration": "1h"})],
+    [
+        *((name, {}) for name in REPEATABLE if name != "request_access"),
+        ("request_access", {"duration": "1h"}),
+    ],
 )
 def test_a_held_call_outlives_a_restart_and_its_progress_only_grows(
     name: str, arguments: dict[str, Any]
@@ -48,7 +52,10 @@ def test_a_held_call_outlives_a_restart_and_its_progress_only_grows(
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("get_credential", {}), ("request_access", {"duration": "once"}), ("land", {})],
+    [
+        *(("get_credential", {}), ("request_access", {"duration": "once"})),
+        *(("send_message", {}), ("land", {})),
+    ],
 )
 def test_what_could_be_done_twice_is_not_sent_twice(name: str, arguments: dict[str, Any]) -> None:
     with bridged(lambda handler, _message: handler.cut()) as (client, gateway):

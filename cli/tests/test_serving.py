@@ -36,7 +36,7 @@ def test_a_later_start_shows_how_to_connect_and_no_link() -> None:
     lines = told(None)
     assert "admin" not in "\n".join(lines).lower()
     styx = Path(sys.executable).parent / "styx"
-    assert f"claude mcp add styx -- {styx} mcp" in lines[1]
+    assert f"{styx} connect claude" in lines[1]
     assert f"{styx} run -- claude" in lines[2]
 
 

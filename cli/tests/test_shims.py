@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from styx_cli.shims import LONGEST_FIRST_LINE, write_shims
+from styx_cli.shims import LONGEST_FIRST_LINE, write_shims, write_styx
 
 
 def mode(path: Path) -> int:
@@ -22,6 +22,13 @@ def test_one_shim_for_each_tool_and_nothing_else(tmp_path: Path) -> None:
     text = (folder / "ssh").read_text()
     assert text.startswith(f"#!{sys.executable} -IS\n")
     assert "start('ssh', 'ssh-agent', " in text
+
+
+def test_styx_itself_is_beside_them(tmp_path: Path) -> None:
+    write_shims(tmp_path, {"aws": "env"})
+    write_styx(tmp_path)
+    done = subprocess.run([str(tmp_path / "styx"), "mcp"], env={}, capture_output=True, text=True)
+    assert (done.returncode, "STYX_URL" in done.stderr) == (78, True)
 
 
 @pytest.mark.parametrize("tool", ["", "../aws", "a/b", ".hidden", "a b", "a\n", "-x", "a'"])

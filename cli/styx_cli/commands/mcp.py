@@ -20,6 +20,10 @@ def mcp(
             "an option, so prefer the variable."
         ),
     ] = "",
+    channel: Annotated[
+        bool,
+        typer.Option("--channel", help="Push what happens to the task into a Claude Code session."),
+    ] = False,
 ) -> None:
     """Speak MCP on stdin and stdout, for an agent that `styx run` started."""
-    raise typer.Exit(serve(server, token, os.environ))
+    raise typer.Exit(serve(server, token, os.environ, channel))

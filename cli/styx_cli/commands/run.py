@@ -23,7 +23,7 @@ from styx_cli.client import Address, Client, plain_errors
 from styx_cli.exits import Exit
 from styx_cli.failure import Failure
 from styx_cli.keyring_agent import Keyring
-from styx_cli.shims import write_shims
+from styx_cli.shims import write_shims, write_styx
 from styx_cli.ssh_agent_wire import Refused
 from styx_cli.task_env import Task, agent_environment
 
@@ -64,6 +64,7 @@ def run_agent(command: list[str], task: Task, folder: Path) -> int:
     shims = folder / "bin"
     try:
         write_shims(shims, task.tools)
+        write_styx(shims)
     except ValueError as wrong:
         raise Failure(f"the broker named a tool that can't be: {wrong}", Exit.CONFIG) from None
     keyring = Keyring(folder, signer=signer(task))

@@ -1,4 +1,4 @@
-"""Holding a caller until its request is decided, or its question answered.
+"""Holding a caller until its request is decided, its question answered, or its task told more.
 
 A decision is a row in `grants`; hearing of it only wakes who waits. So a waiter subscribes first,
 then asks once, and asks again now and then: a lost wake-up costs seconds, never an answer. Ending
@@ -20,6 +20,14 @@ from styx_core.telemetry import WAITING
 T = TypeVar("T")
 
 REASK_SECONDS = 15.0
+WOKEN_BY = {
+    f"{VERSION}.evt.grants.grant_decided": "grant_id",
+    f"{VERSION}.evt.grants.grant_ended": "grant_id",
+    f"{VERSION}.evt.broker.question_answered": "question_id",
+    f"{VERSION}.evt.broker.message_sent": "to",
+    f"{VERSION}.evt.broker.task_told": "task_id",
+}
+"""An event, and its field that names what is waited for."""
 
 
 class Waiting:
@@ -31,9 +39,9 @@ class Waiting:
         self._draining = asyncio.Event()
 
     async def start(self, bus: Bus) -> None:
-        """Hear decisions and ends."""
-        for kind in ("grants.grant_decided", "grants.grant_ended", "broker.question_answered"):
-            await bus.listen(f"{VERSION}.evt.{kind}", self._heard)
+        """Hear what ends a wait."""
+        for subject in WOKEN_BY:
+            await bus.listen(subject, self._heard)
 
     def drain(self) -> None:
         """The process is about to stop: every wait ends now, its request stays open."""
@@ -44,7 +52,7 @@ class Waiting:
 
     async def until(
         self,
-        grant_id: str,
+        key: str,
         seconds: float,
         ask: Callable[[], Awaitable[T]],
         settled: Callable[[T], bool],
@@ -52,7 +60,7 @@ class Waiting:
         """Yield each answer of `ask`, at least every 15 s, until one is settled or time is up."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        with self._hold(grant_id) as woken:
+        with self._hold(key) as woken:
             while True:
                 woken.clear()
                 answer = await ask()
@@ -66,23 +74,22 @@ class Waiting:
                         await woken.wait()
 
     @contextmanager
-    def _hold(self, grant_id: str) -> Iterator[asyncio.Event]:
+    def _hold(self, key: str) -> Iterator[asyncio.Event]:
         woken = asyncio.Event()
-        self._held[grant_id].add(woken)
+        self._held[key].add(woken)
         WAITING.labels(self._service).inc()
         try:
             yield woken
         finally:
             WAITING.labels(self._service).dec()
-            self._held[grant_id].discard(woken)
-            if not self._held[grant_id]:
-                del self._held[grant_id]
+            self._held[key].discard(woken)
+            if not self._held[key]:
+                del self._held[key]
 
-    def wake(self, grant_id: str) -> None:
+    def wake(self, key: str) -> None:
         """Have who waits for this ask again: it was decided here, the word is still under way."""
-        for woken in self._held.get(grant_id, ()):
+        for woken in self._held.get(key, ()):
             woken.set()
 
-    def _heard(self, _subject: str, body: bytes) -> None:
-        told = json.loads(body)
-        self.wake(told.get("question_id") or told.get("grant_id") or "")
+    def _heard(self, subject: str, body: bytes) -> None:
+        self.wake(json.loads(body).get(WOKEN_BY[subject]) or "")

@@ -51,6 +51,7 @@ from styx_broker.models import METADATA, OUTBOX
 from styx_broker.notifier import Notifier
 from styx_broker.posting import Poster
 from styx_broker.secure_transport import SecureTransport
+from styx_broker.task_mail import Nudger
 from styx_broker.tokens import fingerprint, new_token
 
 API = (
@@ -98,7 +99,7 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     outbox.start(db, context.bus)
     janitor = Janitor(deps)
     await janitor.listen(context.bus)
-    watches = (janitor, Notifier(deps), Poster(deps))
+    watches = (janitor, Notifier(deps), Poster(deps), Nudger(deps))
     for watch in watches:
         watch.start()
 

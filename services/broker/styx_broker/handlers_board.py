@@ -1,6 +1,8 @@
 """The commands by which agents speak to people and to each other."""
 
-from sqlalchemy import Connection, select, update
+from datetime import timedelta
+
+from sqlalchemy import Connection, or_, select, update
 from styx_core.contract.base import Done
 from styx_core.contract.broker_board import (
     Answered,
@@ -23,8 +25,12 @@ from styx_core.ids import new_id
 
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
+from styx_broker.task_mail import put
+from styx_broker.task_notices import Letter
 
 MOST_ITEMS = 50
+LOST_ON_ITS_WAY = timedelta(minutes=1)
+"""How long after its answer was told the same question gets it again, and isn't asked anew."""
 
 
 def _task(c: Connection, task_id: str) -> repo.Record:
@@ -56,17 +62,21 @@ async def report_status(command: ReportStatus, deps: Deps) -> Done:
 
 
 async def ask_user(command: AskUser, deps: Deps) -> Answered:
-    """Open a question, or find the same one again: open, or answered and not told yet."""
+    """Open a question, or find the same one again: open, or answered and not told yet.
+
+    One that was told just now is told again: it may have been lost on its way.
+    """
     if (command.kind == "decision") != bool(command.options):
         raise Invalid("options: a decision has some to choose from, and nothing else has")
 
     def save(c: Connection) -> repo.Record:
         task = _task(c, command.task_id)
+        told_at = repo.QUESTION.c.told_at
         known = select(repo.QUESTION).where(
             repo.QUESTION.c.task_id == task.id,
             repo.QUESTION.c.kind == command.kind,
             repo.QUESTION.c.text == command.text,
-            repo.QUESTION.c.told.is_(False),
+            or_(told_at.is_(None), told_at > deps.now() - LOST_ON_ITS_WAY),
         )
         same = [row for row in c.execute(known) if tuple(row.options) == command.options]
         if same:
@@ -74,7 +84,7 @@ async def ask_user(command: AskUser, deps: Deps) -> Answered:
         about = {"kind": command.kind, "text": command.text}
         question_id = new_id("qst")
         row = {"task_id": task.id, "options": list(command.options), "asked_at": deps.now()}
-        repo.add(c, repo.QUESTION, id=question_id, told=False, **row, **about)
+        repo.add(c, repo.QUESTION, id=question_id, **row, **about)
         event = QuestionAsked(**_event(deps, task), question_id=question_id, **about)
         deps.outbox.record(c, event)
         return _question(c, task.id, question_id)
@@ -98,8 +108,8 @@ def _question(c: Connection, task_id: str, question_id: str) -> repo.Record:
 async def check_question(command: CheckQuestion, deps: Deps) -> Answered:
     """Where it stands; an answer counts as told from here on."""
     row = await deps.db.read(lambda c: _question(c, command.task_id, command.question_id))
-    if row.answer is not None and not row.told:
-        told = update(repo.QUESTION).where(repo.QUESTION.c.id == row.id).values(told=True)
+    if row.answer is not None and row.told_at is None:
+        told = update(repo.QUESTION).where(repo.QUESTION.c.id == row.id).values(told_at=deps.now())
         await deps.db.write(lambda c: c.execute(told).rowcount)
     return Answered(question_id=row.id, kind=row.kind, answer=row.answer, note=row.note)
 
@@ -133,26 +143,36 @@ async def send_message(command: SendMessage, deps: Deps) -> Done:
         task, to = _task(c, command.task_id), _task(c, command.to)
         if to.project_id != task.project_id:
             raise UnknownTask(f"no running task {command.to!r} in this project")
-        made = new_id("msg")
-        about = {"to": to.id, "text": command.text}
-        repo.add(c, repo.MAIL, id=made, sender=task.id, at=deps.now(), **about)
-        deps.outbox.record(c, MessageSent(**_event(deps, task), message_id=made, **about))
+        about = _event(deps, task)
+        letter = Letter(to.id, "message", command.text, task.id, deps.now())
+        made = put(c, deps, letter, str(about["id"]), sender=task.id)
+        if made is not None:
+            said = {"message_id": made, "to": to.id, "text": command.text}
+            deps.outbox.record(c, MessageSent(**about, **said))
 
     await deps.db.write(save)
     return Done()
 
 
 async def read_inbox(command: ReadInbox, deps: Deps) -> Inbox:
-    """What was sent to a task."""
+    """What a task was told."""
+    return await deps.db.read(lambda c: _read(c, command))
 
-    def find(c: Connection) -> list[repo.Record]:
-        task = _task(c, command.task_id)
-        query = select(repo.MAIL, repo.TASK.c.agent).where(
-            repo.MAIL.c.to == task.id, repo.TASK.c.id == repo.MAIL.c.sender
-        )
-        later = query if command.after is None else query.where(repo.MAIL.c.id > command.after)
-        return list(c.execute(later.order_by(repo.MAIL.c.id).limit(MOST_ITEMS)))
 
-    shown = ("id", "at", "sender", "agent", "text")
-    rows = await deps.db.read(find)
-    return Inbox(items=tuple(InboxItem(**{n: getattr(r, n) for n in shown}) for r in rows))
+def _read(c: Connection, command: ReadInbox) -> Inbox:
+    task, mail = _task(c, command.task_id), repo.MAIL.c
+    told = (mail.to == task.id) & mail.number.is_not(None)
+    if command.after == "now":
+        newest = select(mail.id).where(told).order_by(mail.number.desc()).limit(1)
+        return Inbox(items=(), cursor=c.execute(newest).scalar_one_or_none())
+    if command.after is not None:
+        place = c.execute(select(mail.number).where(told, mail.id == command.after)).scalar()
+        if place is None:
+            raise Invalid(f"after: no item {command.after} in this inbox; leave it out to begin")
+        told &= mail.number > place
+    sender = repo.TASK.c.id == mail.sender
+    query = select(repo.MAIL, repo.TASK.c.agent).outerjoin(repo.TASK, sender).where(told)
+    rows = list(c.execute(query.order_by(mail.number).limit(MOST_ITEMS)))
+    shown = ("id", "at", "kind", "about", "sender", "agent", "text")
+    items = tuple(InboxItem(**{n: getattr(r, n) for n in shown}) for r in rows)
+    return Inbox(items=items, cursor=rows[-1].id if rows else command.after)

@@ -166,7 +166,7 @@ class NoticeRow(Row, table=True):
 
 
 class Question(Row, table=True):
-    """What a task asks its person; `told` once the task has the answer."""
+    """What a task asks its person; `told_at`: when the task first got the answer."""
 
     id: str = Field(primary_key=True)
     task_id: str = Field(index=True)
@@ -178,16 +178,25 @@ class Question(Row, table=True):
     note: str | None = None
     answered_by: str | None = None
     answered_at: datetime | None = None
-    told: bool = False
+    told_at: datetime | None = None
 
 
 class Mail(Row, table=True):
-    """A word from one task to another."""
+    """What a task is told: a peer's word, or a notice of ours; each event once."""
+
+    __table_args__ = (UniqueConstraint("to", "number"), UniqueConstraint("to", "event_id", "kind"))
 
     id: str = Field(primary_key=True)
-    sender: str
     to: str = Field(index=True)
+    number: int | None = None
+    """Its place in the inbox: readers go by it. None until it is due."""
+    due_at: datetime | None = Field(None, index=True)
+    kind: str
+    """One of `ItemKind`."""
+    sender: str | None = None
+    about: str
     text: str
+    event_id: str
     at: datetime
 
 

@@ -69,14 +69,20 @@ def told_of(event: Event, who: str, project: str) -> list[Told]:
 
 def _ending(event: GrantDecided, what: str, who: str, one: Any) -> list[Told]:
     """A nudge before a grant runs out: five minutes, of a short one a quarter of its time."""
-    if event.verdict != "approve" or event.expires_at is None:
-        return []
-    before = min(NUDGE, (event.expires_at - event.at) / 4)
-    if before < SHORTEST:
+    due_at = nudged_at(event.expires_at, event.at)
+    if event.verdict != "approve" or event.expires_at is None or due_at is None:
         return []
     until = event.expires_at.strftime("%H:%M UTC")
     title, text = f"{what} ends at {until}", f"{who} may ask again, or you extend it once."
-    return [one(ENDING, title, text, event.expires_at - before)]
+    return [one(ENDING, title, text, due_at)]
+
+
+def nudged_at(until: datetime | None, since: datetime) -> datetime | None:
+    """When a grant's coming end is told; None where it has none or is too short for it."""
+    if until is None:
+        return None
+    before = min(NUDGE, (until - since) / 4)
+    return None if before < SHORTEST else until - before
 
 
 def wants(channel: Any, told: Told, person: str | None, roles: Iterable[str]) -> bool:

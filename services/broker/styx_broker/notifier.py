@@ -1,6 +1,8 @@
-"""From the stream to what is to be told: each event once, durably, however many replicas read."""
+"""From the stream to what is to be told, to people and to tasks: each event once, durably, however
+many replicas read."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from pydantic import ValidationError
@@ -14,6 +16,8 @@ from styx_core.watching import Watch
 from styx_broker import repository as repo
 from styx_broker.deps import Deps
 from styx_broker.notices import due, told_of, wants
+from styx_broker.task_mail import put
+from styx_broker.task_notices import letters_of
 
 BATCH: Final = 100
 WAIT_SECONDS: Final = 5.0
@@ -29,6 +33,9 @@ class Notifier(Watch[Deps]):
         deps = self._deps
         arrived = await deps.bus.fetch("broker", BATCH, WAIT_SECONDS)
         events = [event for each in arrived if (event := _event(each)) is not None]
+        for event in events:
+            for letter in letters_of(event):
+                await deps.db.write(partial(put, deps=deps, letter=letter, event_id=event.id))
         if len(events) > 0 and await deps.db.read(_anybody):
             people = (await deps.bus.request(ListPeople())).people
             roles = {each.person: each.roles for each in people}

@@ -13,6 +13,8 @@ from styx_core.ids import new_id
 from styx_broker import repository as repo
 from styx_broker.auth import Caller, TheCaller, TheDeps
 from styx_broker.routes_tasks import Body
+from styx_broker.task_mail import put
+from styx_broker.task_notices import answered
 
 router = APIRouter(tags=["questions"])
 
@@ -83,6 +85,8 @@ async def answer(question_id: Id, body: Reply, deps: TheDeps, caller: TheCaller)
             id=new_id("evt"), at=deps.now(), **about, question_id=row.id, **said
         )
         deps.outbox.record(c, event)
+        letter = answered(row, body.answer, body.note, caller.name, deps.now())
+        put(c, deps, letter, event.id)
 
     await deps.db.write(save)
     return {"answered": question_id}

@@ -6,6 +6,7 @@ made already, a signature over something else.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from broker_adapters import START, Played
@@ -43,6 +44,7 @@ class Kept:
     why: str
     scopes: tuple[Any, ...]
     decided_by: str | None = None
+    expires_at: datetime | None = None
 
     def access(self) -> g.Access:
         """As a caller sees it."""
@@ -263,10 +265,7 @@ class PlayedGrants(PlayedPeople, Played):
 def view(kept: Kept) -> GrantView:
     """A grant as people see it."""
     unknown = dict.fromkeys(
-        (
-            *("reason", "decided_person", "decided_at", "expires_at", "ended_at", "end_why"),
-            "revocable",
-        )
+        (*("reason", "decided_person", "decided_at", "ended_at", "end_why", "revocable"),)
     )
     return GrantView(
         id=kept.id,
@@ -288,5 +287,6 @@ def view(kept: Kept) -> GrantView:
         mfa=False,
         created_at=START,
         leases=0,
+        expires_at=kept.expires_at,
         **unknown,
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from broker_adapters import START
 from broker_fixture import MODULE, OWNER, World
 from styx_broker import handlers_board as h
 from styx_core.contract import broker_board as b
@@ -36,7 +37,10 @@ async def test_the_same_question_is_asked_once_and_its_answer_told_once(world: W
     assert await waiting(world) == []
     told = await ask(world)
     assert (told.question_id, told.answer, told.note) == (first.question_id, "yes", "do")
+    assert await ask(world) == told, "it may have been lost on its way"
+    world.deps.now = lambda: START + h.LOST_ON_ITS_WAY
     assert (await ask(world)).question_id != first.question_id, "told: this is asked anew"
+    world.deps.now = lambda: START
     (asked, _) = await world.told(b.QuestionAsked, 2)
     (answered,) = await world.told(b.QuestionAnswered)
     assert (asked.question_id, answered.actor, answered.answer) == (first.question_id, OWNER, "yes")

@@ -11,6 +11,7 @@ from styx_core.contract.base import Command, Done, Event, Message
 from styx_core.contract.values import Id
 
 QuestionKind = Literal["plan", "decision", "question"]
+ItemKind = Literal["message", "decision", "answer", "ending", "ended"]
 Note = Annotated[str, StringConstraints(max_length=200)]
 Paragraphs = Annotated[str, StringConstraints(min_length=1, max_length=8000)]
 Option = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -81,26 +82,32 @@ class SendMessage(Command[Done], owner="broker", by=("mcp-gateway",)):
 
 
 class InboxItem(Message):
-    """Something that was sent to a task."""
+    """What a task is told: a peer's message, in its own words, or a notice, in Styx's."""
 
     id: str
     at: AwareDatetime
-    sender: str
-    agent: str
+    kind: ItemKind
+    about: str = Field(description="a grant, a question, or of a message the task that sent it")
+    sender: str | None = Field(None, description="of a message: the task that sent it")
+    agent: str | None = Field(None, description="of a message: the sender's agent")
     text: str
 
 
 class Inbox(Message):
-    """The oldest first."""
+    """The oldest first. `cursor`: where to go on from; None while nothing was ever told."""
 
     items: tuple[InboxItem, ...]
+    cursor: str | None
 
 
 class ReadInbox(Command[Inbox], owner="broker", by=("mcp-gateway",)):
-    """What was sent to a task, after an item or from the beginning; at most 50."""
+    """What a task was told, at most 50: after an item, or from the beginning.
+
+    After `now` it is nothing: just the cursor.
+    """
 
     task_id: Id
-    after: Id | None = None
+    after: Id | Literal["now"] | None = None
 
 
 class StatusReported(Event, owner="broker"):
@@ -131,3 +138,10 @@ class MessageSent(Event, owner="broker"):
     message_id: str
     to: str
     text: str
+
+
+class TaskTold(Event, owner="broker"):
+    """A notice came into a task's inbox."""
+
+    message_id: str
+    kind: ItemKind

@@ -31,9 +31,10 @@ TOLD = (
     grants_events.AccessRequested,
     grants_events.GrantDecided,
     grants_events.GrantEnded,
+    grants_events.GrantExtended,
     grants_events.TargetHealthChanged,
 )
-"""Events that people may want to be told of, wherever they are."""
+"""Events that people, wherever they are, or agents may want to be told of."""
 DURABLES: dict[str, tuple[str, ...]] = {
     "audit": (EVENT_SUBJECTS,),
     "broker": tuple(event.subject for event in TOLD),

@@ -41,6 +41,7 @@ class Answer(Result):
     """The answer."""
 
     resolution: Resolution
+    question_id: str = Field(description="as the inbox tells of it")
 
 
 async def run(asked: Asked, call: Call) -> Answer:
@@ -56,7 +57,10 @@ async def run(asked: Asked, call: Call) -> Answer:
             "ask the same again to go on waiting"
         )
     note = {"note": said.note} if said.note else {}
-    return Answer(resolution=Resolution(kind=said.kind, answer=said.answer, **note))
+    return Answer(
+        resolution=Resolution(kind=said.kind, answer=said.answer, **note),
+        question_id=said.question_id,
+    )
 
 
 async def _answered(call: Call, first: Answered, seconds: float) -> Answered:
