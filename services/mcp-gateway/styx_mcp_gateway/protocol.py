@@ -35,6 +35,7 @@ from styx_mcp_gateway.words import filled, instructions
 
 MOST_BYTES: Final = 512 * 1024
 """Longest request body; the bus carries 1 MiB."""
+MOST_THROWN_AWAY: Final = 16 * 1024 * 1024
 TOOLS_FRESH_MS: Final = 60_000
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 TASK: Final = "styx.task"
@@ -111,12 +112,12 @@ class Endpoint:
             scope[TASK] = await identify(token, self._deps.bus)
         except StyxError as error:
             return _unadmitted(error), b""
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                return _problem(413, f"the request is over {MOST_BYTES} bytes"), b""
-        return None, bytes(body)
+        body = await _read(request)
+        if len(body) > MOST_BYTES:
+            return _problem(413, f"the request is over {MOST_BYTES} bytes"), b""
+        if body.lstrip()[:1] == b"[":
+            return _problem(400, "one request at a time: this is a list"), b""
+        return None, body
 
     async def _list_tools(
         self, _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -158,6 +159,20 @@ def allowed(public_url: str) -> TransportSecuritySettings:
         hosts += [where.netloc, f"{where.hostname}:{443 if where.scheme == 'https' else 80}"]
         origins.append(f"{where.scheme}://{where.netloc}")
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+async def _read(request: Request) -> bytes:
+    """The body; of one that is too long a little more than the most, and the rest thrown away.
+
+    Who is answered while it still sends often sees a reset in place of the answer.
+    """
+    body, read = bytearray(), 0
+    async for chunk in request.stream():
+        read += len(chunk)
+        body += chunk[: MOST_BYTES + 1 - len(body)]
+        if read > MOST_THROWN_AWAY:
+            break
+    return bytes(body)
 
 
 def _unadmitted(error: StyxError) -> Response:
