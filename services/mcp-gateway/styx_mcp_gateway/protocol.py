@@ -36,6 +36,7 @@ from styx_mcp_gateway.words import filled, instructions
 MOST_BYTES: Final = 512 * 1024
 """Longest request body; the bus carries 1 MiB."""
 MOST_THROWN_AWAY: Final = 16 * 1024 * 1024
+LONGEST_UPLOAD_S: Final = 10
 TOOLS_FRESH_MS: Final = 60_000
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 TASK: Final = "styx.task"
@@ -112,7 +113,11 @@ class Endpoint:
             scope[TASK] = await identify(token, self._deps.bus)
         except StyxError as error:
             return _unadmitted(error), b""
-        body = await _read(request)
+        try:
+            async with asyncio.timeout(LONGEST_UPLOAD_S):
+                body = await _read(request)
+        except TimeoutError:
+            return _problem(408, f"the request did not end within {LONGEST_UPLOAD_S} s"), b""
         if len(body) > MOST_BYTES:
             return _problem(413, f"the request is over {MOST_BYTES} bytes"), b""
         if body.lstrip()[:1] == b"[":
