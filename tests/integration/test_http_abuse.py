@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 import pytest_asyncio
 from stack_fixture import PATIENCE, an_agent, living
@@ -147,6 +148,20 @@ async def test_headers_that_are_wrong_are_answered(wire: Wire, what: str) -> Non
     # Who is refused while still sending may see the connection's end before the answer.
     allowed = (CLOSED, status) if what in ("ten thousand", "one of a megabyte") else (status,)
     assert (await wire.say(**headers))[0] in allowed
+
+
+async def test_a_client_that_sends_too_much_hears_so_and_sees_no_reset(wire: Wire) -> None:
+    headers = {
+        "Authorization": f"Bearer {wire.token}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
+    async with httpx.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+        for _ in range(5):
+            reply = await http.post(
+                f"http://127.0.0.1:{wire.port}/mcp", content=BODIES["five megabytes"][0]
+            )
+            assert reply.status_code == 413
 
 
 async def test_a_long_body_in_pieces_is_refused_too(wire: Wire) -> None:
