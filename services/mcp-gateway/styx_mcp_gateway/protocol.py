@@ -35,7 +35,6 @@ from styx_mcp_gateway.words import filled, instructions
 
 MOST_BYTES: Final = 512 * 1024
 """Longest request body; the bus carries 1 MiB."""
-MOST_THROWN_AWAY: Final = 16 * 1024 * 1024
 LONGEST_UPLOAD_S: Final = 10
 TOOLS_FRESH_MS: Final = 60_000
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -167,15 +166,11 @@ def allowed(public_url: str) -> TransportSecuritySettings:
 
 
 async def _read(request: Request) -> bytes:
-    """The body; of one that is too long a little more than the most, and the rest thrown away.
-
-    Who is answered while it still sends often sees a reset in place of the answer.
-    """
-    body, read = bytearray(), 0
+    """The body, or the beginning of one that is too long."""
+    body = bytearray()
     async for chunk in request.stream():
-        read += len(chunk)
-        body += chunk[: MOST_BYTES + 1 - len(body)]
-        if read > MOST_THROWN_AWAY:
+        body += chunk
+        if len(body) > MOST_BYTES:
             break
     return bytes(body)
 
