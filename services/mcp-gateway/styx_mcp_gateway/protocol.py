@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 from styx_core.contract.broker import TaskIdentity
@@ -115,7 +115,7 @@ class Endpoint:
         try:
             async with asyncio.timeout(LONGEST_UPLOAD_S):
                 body = await _read(request)
-        except TimeoutError:
+        except (TimeoutError, ClientDisconnect):
             return _problem(408, f"the request did not end within {LONGEST_UPLOAD_S} s"), b""
         if len(body) > MOST_BYTES:
             return _problem(413, f"the request is over {MOST_BYTES} bytes"), b""
