@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from styx_core import telemetry
+from styx_core import garbage, telemetry
 from styx_core.errors import StyxError
 from styx_core.keyring import KeyFileError
 from styx_core.redact import redactor
@@ -32,6 +32,7 @@ async def serve(folder: Path, ports: dict[str, int], say: Say) -> None:
     base = Settings().model_copy(update={"local_environ": dict(os.environ)})
     telemetry.log_as_json(redactor(), base.log_level)
     telemetry.trace_to(None, base.otlp_endpoint, base.trace_sample)
+    garbage.calm()
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -27,7 +27,11 @@ class Caller:
 
     async def post(self, path: str, body: bytes, token: str = "") -> tuple[int, bytes]:
         """Status and body of one answer."""
-        lines = [f"POST {path} HTTP/1.1", "Host: bench", f"Content-Length: {len(body)}"]
+        lines = [
+            f"POST {path} HTTP/1.1",
+            f"Host: {self._at.netloc}",
+            f"Content-Length: {len(body)}",
+        ]
         lines += [f"{name}: {value}" for name, value in self._headers.items()]
         if token:
             lines.append(f"Authorization: Bearer {token}")

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest_asyncio
 from browser_fixture import Visitor
 from playwright.async_api import Browser
-from stack_fixture import Agent, Living, an_agent
+from stack_fixture import Agent, Living, an_agent, mcp_call
 from styx_cli.commands.policy import put
 from styx_cli.deciding import decide
 from web_fixture import (
@@ -22,6 +22,7 @@ from web_fixture import (
 )
 
 pytestmark = WEB
+MARKUP = "<img src=x onerror=alert(1)>"
 
 here = pytest_asyncio.fixture(a_stack, scope="module", loop_scope="module")
 browser = pytest_asyncio.fixture(a_browser, scope="module", loop_scope="module")
@@ -152,6 +153,38 @@ async def test_the_board_shows_what_lives_and_revokes_it(
     await owner.page.click("form[data-revoke] button >> nth=0")
     await owner.page.wait_for_selector("text=Revoked.")
     assert len(await here.grants("active")) == live - 1
+
+
+async def test_questions_are_answered_on_the_board_and_a_timeline_tells_it_all(
+    here: Living, owner: Visitor, agent: Agent
+) -> None:
+    await mcp_call(agent, "report_status", status=f"{MARKUP} moving")
+    async with an_agent(here.data) as peer:
+        await mcp_call(peer, "send_message", to=agent.task, text=f"{MARKUP} mind the lock")
+    plan = f"1. {MARKUP}\n2. \u202edrop the table"
+    held = asyncio.ensure_future(mcp_call(agent, "ask_user", kind="plan", text=plan))
+    await owner.show("/board", "form[data-answer]")
+    text = await owner.page.inner_text("main")
+    assert all(each in text for each in (f"{MARKUP} moving", f"{MARKUP} mind", f"1. {MARKUP}"))
+    assert "\n2. ⟨U+202E⟩drop the table" in text
+    assert await owner.page.locator("main img").count() == 0
+    assert await owner.faults() == []
+    assert text.index("Waiting for a person") < text.index(f"{MARKUP} moving")
+    await owner.photograph("board-questions")
+    await owner.page.fill("form[data-answer] [name=note]", "in two steps")
+    await mcp_call(agent, "report_status", status="still waiting")
+    await owner.page.wait_for_selector("text=still waiting")
+    await owner.page.click("form[data-answer] >> text=edit")
+    told = (await held)["resolution"]
+    assert (told["answer"], told["note"]) == ("edit", "in two steps")
+    await owner.page.click(f'a[href="/tasks/{agent.task}"]')
+    for event in ("question answered", "status reported", "task started"):
+        await owner.page.wait_for_selector(f"#timeline tr >> text={event}")
+    await agent.run("aws", "s3", "ls", "s3://releases", target="staging")
+    await owner.page.wait_for_selector("#timeline tr >> text=aws s3 ls s3://releases")
+    assert await owner.page.locator("#timeline img").count() == 0
+    assert await owner.faults() == []
+    await owner.photograph("timeline")
 
 
 async def test_where_two_must_approve_one_is_not_enough(

@@ -96,6 +96,14 @@ async def test_a_target_is_connected_by_its_provider_s_form(here: Living, owner:
     made = {t["name"]: t for t in await here.ask("GET", "/v1/targets")}["by-form"]
     assert (made["provider"], made["env"]) == ("ssh", "staging")
     assert made["config"]["host"] == web["config"]["host"]
+    await owner.show(f"/targets/connect?target={made['id']}", "text=Reconnect by-form")
+    assert await owner.page.input_value("[name=host]") == web["config"]["host"]
+    assert await owner.faults() == []
+    await owner.photograph("reconnect")
+    await owner.page.click("text=Try it, and reconnect with passkey")
+    await owner.page.wait_for_selector("article >> text=by-form")
+    again = {t["name"]: t for t in await here.ask("GET", "/v1/targets")}["by-form"]
+    assert (again["id"], again["config"]) == (made["id"], made["config"])
     await owner.show("/targets/connect?provider=aws&method=key", "text=In a terminal")
     assert await owner.page.locator("form[data-connect]").count() == 0
 

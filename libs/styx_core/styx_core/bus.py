@@ -23,7 +23,6 @@ from nats.js.errors import KeyNotFoundError
 from nats.micro import add_service
 from nats.micro.request import Request
 from nats.micro.service import EndpointConfig, ServiceConfig
-from opentelemetry.propagate import inject
 
 from styx_core import telemetry
 from styx_core.contract.base import Command, Fault, Message, snake
@@ -166,7 +165,7 @@ class NatsBus:
         await self._connected()
         with telemetry.span(f"send {kind.subject}"):
             headers = {DEADLINE: str(int((time.time() + seconds) * 1000))}
-            inject(headers)
+            telemetry.carry(headers)
             try:
                 msg = await self._client.request(
                     kind.subject, encoded(command), seconds, headers=headers
@@ -184,6 +183,8 @@ class NatsBus:
 
     async def _connected(self) -> None:
         """Wait a moment for a lost connection; its client would send the command, but late."""
+        if self._client.is_connected:
+            return
         try:
             async with asyncio.timeout(BLINK_SECONDS):
                 while not self._client.is_connected:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
-from opentelemetry.propagate import inject
 from sqlalchemy import (
     Column,
     Connection,
@@ -28,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
+from styx_core import telemetry
 from styx_core.bus import Bus
 from styx_core.contract.base import Event
 from styx_core.db import Database, by, into
@@ -72,7 +72,7 @@ class Outbox:
     def record(self, connection: Connection, event: Event) -> str:
         """Add an event to the transaction under way; returns its id."""
         carrier: dict[str, str] = {}
-        inject(carrier)
+        telemetry.carry(carrier)
         connection.execute(
             into(self.table),
             {

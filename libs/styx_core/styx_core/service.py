@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from styx_core import telemetry
+from styx_core import garbage, telemetry
 from styx_core.bus import Bus, NatsBus
 from styx_core.contract.base import Command
 from styx_core.dispatch import Handler
@@ -110,6 +110,7 @@ def run(service: Service, settings: Settings) -> None:
     """Run one service alone until SIGTERM or SIGINT: the team deployment."""
     telemetry.log_as_json(redactor(), settings.log_level)
     telemetry.trace_to(None, settings.otlp_endpoint, settings.trace_sample)
+    garbage.calm()
     uvloop.run(_run(service, settings))
 
 

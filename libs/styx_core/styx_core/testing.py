@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from opentelemetry.propagate import inject
-
+from styx_core import telemetry
 from styx_core.bus import Bus, Delivery
 from styx_core.contract.base import Command, Fault, Message
 from styx_core.contract.rights import (
@@ -130,7 +129,7 @@ class MemoryService(Bus):
             raise Unavailable(f"{kind.owner} is not running; nothing was done")
         seconds = kind.deadline if deadline is None else deadline
         carrier: dict[str, str] = {}
-        inject(carrier)
+        telemetry.carry(carrier)
         trace = carrier.get("traceparent", "")
         # The handler goes on when its caller leaves, as a message that was sent does.
         work = asyncio.ensure_future(answer(*served._handlers[kind.subject], body, trace, seconds))

@@ -1,6 +1,8 @@
 """`/audit/*`: search, one entry with its proof, checkpoints, consistency, export.
 
 For people who may look: a person's bearer, or the owner of this machine through the socket.
+Whoever has a role in some projects alone reads the entries of those; the log as a whole is for
+those who may see every project.
 """
 
 import base64
@@ -65,20 +67,29 @@ async def _problem(_request: Request, error: Exception) -> Response:
     )
 
 
-async def _allowed(request: Request) -> Deps:
-    """The edges, once the caller is known. Raises `Unauthenticated`."""
+async def _reader(request: Request) -> tuple[Deps, tuple[str, ...] | None]:
+    """The edges, and the projects that the caller may read of (None: all).
+
+    Raises `Unauthenticated`.
+    """
     deps: Deps = request.app.state.deps
     token = _shown(request)
     if token is not None:
         digest = sha256(token.encode()).hexdigest()
         known = await deps.bus.request(IdentifyPerson(bearer_sha256=digest))
-        if not known.everywhere:
-            raise Forbidden("the log tells of every project: ask an owner of this Styx for a role")
-        return deps
+        return deps, None if known.everywhere else known.projects
     server = request.scope.get("server")
     if server is not None and server[1] is None:
-        return deps
+        return deps, None
     raise Unauthenticated("sign in: set STYX_ADMIN_TOKEN to what `styx login` gave you")
+
+
+async def _allowed(request: Request) -> Deps:
+    """The edges, for who may read the whole log. Raises `Unauthenticated`, `Forbidden`."""
+    deps, projects = await _reader(request)
+    if projects is not None:
+        raise Forbidden("the log tells of every project: ask an owner of this Styx for a role")
+    return deps
 
 
 def _shown(request: Request) -> str | None:
@@ -104,9 +115,11 @@ def _b64(hashes: tuple[bytes, ...]) -> list[str]:
 
 async def entries(request: Request) -> Response:
     """Search: any field by its name, `text` for words anywhere, `before` and `limit` to page."""
-    deps = await _allowed(request)
+    deps, projects = await _reader(request)
     special = ("text", "before", "limit")
     where = {k: v for k, v in request.query_params.items() if k not in special}
+    if projects is not None and where.get("project_id") not in projects:
+        raise Forbidden("project_id: name a project that you have a role in")
     text, before = request.query_params.get("text"), _number(request, "before", None)
     limit = min(_number(request, "limit", 100) or 100, MOST)
     found = await deps.db.read(lambda c: repo.search(c, where, text, before, limit))
@@ -115,7 +128,7 @@ async def entries(request: Request) -> Response:
 
 async def one_entry(request: Request) -> Response:
     """One entry whole, with its inclusion proof under the newest signed checkpoint."""
-    deps = await _allowed(request)
+    deps, projects = await _reader(request)
     seq = int(request.path_params["seq"])
     size, note = await deps.signer.note()
 
@@ -123,6 +136,8 @@ async def one_entry(request: Request) -> Response:
         row = repo.entry(c, seq) if seq < size else None
         if row is None:
             raise Invalid(f"seq: the log holds entries 0 to {size - 1}")
+        if projects is not None and row.project_id not in projects:
+            raise Forbidden(f"entry {seq} tells of a project that you have no role in")
         proof = inclusion_proof(seq, size, lambda level, at: repo.node(c, level, at))
         return {"seq": seq, "entry": decode(row.body), "proof": _b64(proof), "checkpoint": note}
 

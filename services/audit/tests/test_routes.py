@@ -24,8 +24,10 @@ BEARER = "styx_per_FIXTURE-bearer"
 GUEST = "styx_per_FIXTURE-guest"
 """Of somebody with a role in one project alone."""
 KNOWN = {
-    hashlib.sha256(bearer.encode()).hexdigest(): PersonIdentity(person=name, everywhere=everywhere)
-    for bearer, name, everywhere in ((BEARER, "owner", True), (GUEST, "guest", False))
+    hashlib.sha256(bearer.encode()).hexdigest(): PersonIdentity(
+        person=name, everywhere=not where, projects=where
+    )
+    for bearer, name, where in ((BEARER, "owner", ()), (GUEST, "guest", ("prj_1",)))
 }
 SOCKET, TCP = "http://socket", "http://audit:8123"
 PATHS = ("entries", "entries/0", "checkpoint", "consistency?first=1&second=2", "export")
@@ -177,6 +179,19 @@ async def test_what_cannot_be_asked_is_named(
     found = await refused(http, at, **query)
     assert (found["status"], found["code"]) == (422, "invalid")
     assert names in found["detail"]
+
+
+async def test_a_role_in_one_project_reads_of_that_alone(app: Any, server: MemoryBus) -> None:
+    await server.as_service("broker").serve("broker", {IdentifyPerson: identify})
+    headers = {"Authorization": f"Bearer {GUEST}"}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url=TCP, headers=headers
+    ) as client:
+        found = (await ask(client, "entries", project_id="prj_1"))["entries"]
+        assert [each["seq"] for each in found] == [11, 9, 7, 5, 3, 1]
+        assert (await ask(client, "entries/3"))["entry"]["project_id"] == "prj_1"
+        for at, query in (("entries", {"project_id": "prj_0"}), ("entries/4", {})):
+            assert (await refused(client, at, **query))["status"] == 403
 
 
 def hashes(listed: list[str]) -> list[bytes]:

@@ -45,6 +45,7 @@ _templates = Environment(
 _templates.globals["asset"] = lambda name: f"/static/{DIGEST}/{name}"
 _templates.globals["pages"] = {"approvals", "board", "targets", "policies", "audit", "settings"}
 _templates.filters["shown"] = printable
+_templates.filters["lines"] = lambda text: "\n".join(map(printable, text.split("\n")))
 
 
 def page(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:

@@ -29,7 +29,7 @@ from styx_core.contract.values import (
     Proof,
     TargetView,
 )
-from styx_core.errors import UnknownGrant, UnknownTarget
+from styx_core.errors import Invalid, UnknownGrant, UnknownTarget
 from styx_core.scope import Scope
 
 from styx_broker.auth import Caller, TheCaller, TheDeps, ThePerson, TheSigner, project_for
@@ -140,6 +140,9 @@ async def targets(
 async def connect(body: NewTarget, deps: TheDeps, person: ThePerson) -> TargetView:
     """Connect a target: `adapters` verifies and stores its credential, then it is saved."""
     project = await project_for(deps, person, body.project, "owner")
+    known = (await deps.bus.request(ListTargets())).targets
+    if any(t.id == body.id and t.project_id != project.id for t in known):
+        raise Invalid(f"id: {body.id} is a target of another project; leave it out of this one")
     made = await deps.bus.request(
         Connect(
             target_id=body.id,

@@ -234,7 +234,8 @@ class PlayedGrants(PlayedPeople, Played):
         names = ("project_id", "target_id", "name", "provider", "env", "nonce")
         payload = target_payload(**{name: getattr(command, name) for name in names})
         self.signed(command.person, payload, command.signature)
-        made = target(command.name, command.env, command.provider)
+        asked = {"id": command.target_id, "project_id": command.project_id}
+        made = target(command.name, command.env, command.provider).model_copy(update=asked)
         self.rows.targets[command.name] = made
         return made
 

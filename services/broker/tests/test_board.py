@@ -91,6 +91,30 @@ async def test_a_status_is_on_the_board_and_told_once(world: World) -> None:
     assert "done" in (await world.owner.get("/board")).text
 
 
+async def test_a_task_s_timeline_is_for_those_of_its_project(world: World) -> None:
+    path = f"/tasks/{world.task}"
+    assert f'data-task="{world.task}"' in (await world.owner.get(path)).text
+    assert path in (await world.owner.get("/board")).text
+    world.grants.rows.roles[OWNER] = {new_id("prj"): "owner"}
+    assert (await world.owner.get(path)).status_code == 404
+    world.grants.rows.roles[OWNER] = {EVERYWHERE: "owner"}
+    assert (await world.owner.get(f"/tasks/{new_id('tsk')}")).status_code == 404
+
+
+async def test_the_board_has_tasks_by_state(world: World) -> None:
+    other = (await world.start(name="at ease"))["id"]
+    one = (await world.start(name="in doubt"))["id"]
+    asked = await ask(world, "Which one?", task_id=one)
+    page = (await world.owner.get("/board")).text
+    waits, works = page.index("Waiting for a person"), page.index("<h2>At work")
+    assert waits < page.index(f'id="t-{one}"') < works < page.index(f'id="t-{other}"')
+    await answer(world, asked.question_id, answer="this")
+    await world.owner.post(f"/v1/tasks/{other}/end")
+    page = (await world.owner.get("/board")).text
+    assert page.index("<h2>At work") < page.index(f'id="t-{one}"')
+    assert page.index("Ended in the last day") < page.index("at ease")
+
+
 async def test_peers_see_and_write_to_each_other_and_to_nobody_else(world: World) -> None:
     peer = (await world.start(name="the other"))["id"]
     await world.owner.post("/v1/projects", json={"name": "elsewhere"})

@@ -222,6 +222,16 @@ async def test_a_target_that_cant_be(
     assert world.grants.rows.targets == before
 
 
+async def test_a_target_of_another_project_gets_no_other_login(world: World) -> None:
+    body = new_target(world)
+    await world.owner.post("/v1/targets", json=body)
+    elsewhere = (await world.owner.post("/v1/projects", json={"name": "elsewhere"})).json()
+    before = len(world.adapters.got(Connect))
+    reply = await world.owner.post("/v1/targets", json={**body, "project": elsewhere["id"]})
+    assert (reply.status_code, reply.json()["detail"][:4]) == (422, "id: ")
+    assert len(world.adapters.got(Connect)) == before
+
+
 async def test_a_target_whose_provider_fails_is_not_saved(world: World) -> None:
     world.adapters.fails[Connect] = ProviderFailed("AWS answered 500")
     reply = await world.owner.post("/v1/targets", json=new_target(world))

@@ -18,6 +18,7 @@ from styx_core.errors import Forbidden, GrantOver, Invalid, UnknownGrant
 from styx_core.ids import new_id
 from styx_core.scope import Scope
 
+from styx_grants import nearest
 from styx_grants import repository as repo
 from styx_grants.asking import Asked
 from styx_grants.deadlines import DEFAULT, Duration, due
@@ -133,7 +134,7 @@ async def request_access(command: RequestAccess, deps: Deps) -> Access:
         lasting = [grant for grant in live if grant.duration != Duration.ONCE]
         row = repo.covering(lasting, asked.scopes, None, None)
         row = row or open_request(c, deps, task, target, asked, now)
-        return access(c, row, target.name, task.id)
+        return nearest.told(c, deps, task, target, row, now)
 
     _, wanted = await deps.db.glance(find)
     await connected(deps, wanted)
@@ -142,12 +143,13 @@ async def request_access(command: RequestAccess, deps: Deps) -> Access:
 
 async def check_grant(command: CheckGrant, deps: Deps) -> Access:
     """Where a request stands."""
+    now = deps.now()
 
     def look(c: Connection) -> Access:
         task = repo.task(c, command.task_id)
         row = repo.task_grant(c, task, command.grant_id)
-        name = select(repo.TARGET.c.name).where(repo.TARGET.c.id == row.target_id)
-        return access(c, row, c.execute(name).scalar_one(), task.id)
+        target = c.execute(select(repo.TARGET).where(repo.TARGET.c.id == row.target_id)).one()
+        return nearest.told(c, deps, task, target, row, now)
 
     return await deps.db.read(look)
 

@@ -161,7 +161,7 @@ async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
         rows.must_own(c, command.person, command.project_id)
         proofs.proven_once(c, deps, command.person, payload, command.signature)
         values = command.model_dump(exclude={"target_id", "person", "nonce", "signature"})
-        c.execute(delete(repo.TARGET).where(repo.TARGET.c.id == command.target_id))
+        _forget(c, command)
         taken = [t for t in repo.targets(c, (command.project_id,)) if t.name == command.name]
         if taken:
             raise Invalid(f"name: this project has a target {command.name!r} already")
@@ -183,6 +183,16 @@ async def save_target(command: SaveTarget, deps: Deps) -> TargetView:
         return repo.target_view(c, row, None, now)
 
     return await deps.db.write(save)
+
+
+def _forget(c: Connection, command: SaveTarget) -> None:
+    """Make room for a target that is connected again. Raises `Invalid` for another project's."""
+    this = repo.TARGET.c.id == command.target_id
+    if c.execute(
+        select(repo.TARGET).where(this, repo.TARGET.c.project_id != command.project_id)
+    ).first():
+        raise Invalid("target_id: it is a target of another project")
+    c.execute(delete(repo.TARGET).where(this))
 
 
 async def put_policy(command: PutPolicy, deps: Deps) -> PolicyText:

@@ -115,6 +115,16 @@ def standing(
     return None
 
 
+def open_of(c: Connection, grant_id: str, now: datetime) -> Offer | None:
+    """What was offered with the denial of this request, while it stands."""
+    mine = OFFER.c.grant_id == grant_id
+    row = c.execute(select(OFFER).where(mine, OFFER.c.taken_by.is_(None))).one_or_none()
+    if row is None or row.expires_at <= now:
+        return None
+    name = repo.target_named(c, repo.grant(c, grant_id).project_id, row.target_id).name
+    return Offer(target=name, scopes=tuple(row.scopes), duration=row.duration)
+
+
 def take(c: Connection, offer: repo.Record, grant_id: str) -> None:
     """Use an offer up."""
     c.execute(update(OFFER).where(OFFER.c.grant_id == offer.grant_id).values(taken_by=grant_id))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from grants_fixture import ALLOW, MINUTE, OWNER, World, opened, target, task
+from sqlalchemy import select
 from styx_core.contract.grants import ListGrants, ListTargets, RevokeGrant, SaveTarget
 from styx_core.contract.grants_events import CredentialRevoked, GrantEnded, TargetSaved
 from styx_core.errors import (
@@ -165,6 +166,16 @@ async def test_two_targets_of_a_project_cannot_share_a_name(grants: World) -> No
     await grants.say(connected(grants))
     refusal = await grants.refused(Invalid, connected(grants))
     assert refusal == "name: this project has a target 'fresh' already"
+
+
+async def test_the_target_of_another_project_is_not_taken_over(grants: World) -> None:
+    theirs = {**target(new_id("prj"), "theirs", "prod"), "id": new_id("tgt")}
+    await grants.add(repo.TARGET, **theirs)
+    await grants.refused(Invalid, connected(grants, again=theirs["id"]))
+    (row,) = await grants.deps.db.read(
+        lambda c: c.execute(select(repo.TARGET).where(repo.TARGET.c.id == theirs["id"])).all()
+    )
+    assert (row.name, row.project_id) == ("theirs", theirs["project_id"])
 
 
 async def test_connected_anew_a_target_keeps_its_id_and_its_login_works_again(

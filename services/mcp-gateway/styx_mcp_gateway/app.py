@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from styx_core.catalog import Catalog
 from styx_core.ratelimit import RateLimit
 from styx_core.service import Context, Running, Service
@@ -32,8 +31,7 @@ async def open_gateway(context: Context) -> AsyncIterator[Running]:
     await deps.catalog.start()
     await deps.waiting.start(context.bus)
     await endpoint.start()
-    app = Starlette(routes=[Route("/mcp", endpoint)])
-    app.router.redirect_slashes = False
+    app = Router([Route("/mcp", endpoint)], redirect_slashes=False)
     try:
         yield Running(
             app=app,

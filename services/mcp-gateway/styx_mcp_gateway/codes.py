@@ -38,5 +38,6 @@ RATE_LIMITED: Final = CODES[RateLimited.code]
 
 
 def refusal(error: StyxError) -> str:
-    """`… (code -32003)`."""
-    return f"{error.detail} (code {CODES.get(error.code, CODES[Internal.code])})"
+    """`… (code -32003)`; what may pass by itself says so."""
+    again = "; try again in a moment" if error.retryable and "again" not in error.detail else ""
+    return f"{error.detail}{again} (code {CODES.get(error.code, CODES[Internal.code])})"

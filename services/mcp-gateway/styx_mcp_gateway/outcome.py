@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Annotated, Literal
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 from styx_core.contract.base import utc_ms
 from styx_core.contract.grants import Access, CheckGrant
 from styx_core.errors import GrantOver, StyxError
@@ -35,6 +36,21 @@ GrantId = Annotated[
 ]
 
 
+class Instead(Result):
+    """A request that would be granted at once."""
+
+    target: str
+    scopes: list[str]
+    duration: str
+
+
+class Understood(Result):
+    """What a named command would do."""
+
+    scopes: list[str]
+    why: str
+
+
 class Outcome(Result):
     """What became of a request."""
 
@@ -48,7 +64,13 @@ class Outcome(Result):
         "", description="active: user, policy, target-policy or persistent-grant"
     )
     why: str = Field("", description="denied: the reason")
+    instead: Instead | SkipJsonSchema[None] = Field(
+        None, description="denied: what request_access would get you at once, asked with just this"
+    )
     queue_position: int = Field(0, description="pending: 1 is decided next")
+    understood: Understood | SkipJsonSchema[None] = Field(
+        None, description="what the named command would do"
+    )
 
 
 def shown(access: Access) -> Outcome:
@@ -62,7 +84,11 @@ def shown(access: Access) -> Outcome:
             decided_by=access.decided_by or "policy",
         )
     if access.status == "denied":
-        return Outcome(status="denied", grant_id=access.grant_id, why=access.why)
+        denied = Outcome(status="denied", grant_id=access.grant_id, why=access.why)
+        if access.instead is None:
+            return denied
+        instead = Instead(**access.instead.model_dump(mode="json"))
+        return denied.model_copy(update={"instead": instead})
     if access.status == "ended":
         raise GrantOver(
             f"the grant on {access.target} has ended ({access.why}); if you still need it, ask "

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from styx_core.contract.grants import Offer
 from styx_core.errors import BY_CODE, Unavailable, UnknownGrant
 from styx_core.ids import new_id
 from styx_mcp_gateway.codes import CODES, PEOPLE_ONLY
@@ -37,6 +38,13 @@ async def test_a_denied_one_says_why(desk: Any) -> None:
     made = await desk("request_access", WANTED)
     (grant_id,) = desk.grants.access
     assert made.fields == {"status": "denied", "grantId": grant_id, "why": "no deletes on prod"}
+
+
+async def test_a_denied_one_says_what_there_is_instead(desk: Any) -> None:
+    instead = {"target": "shop", "scopes": ("read",), "duration": "1h"}
+    desk.grants.at_once = {"status": "denied", "why": "no", "instead": Offer(**instead)}
+    made = await desk("request_access", WANTED)
+    assert made.fields["instead"] == {**instead, "scopes": ["read"]}
 
 
 async def test_a_pending_one_says_its_place_and_stays(desk: Any) -> None:

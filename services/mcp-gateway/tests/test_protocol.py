@@ -180,7 +180,9 @@ async def test_services_that_are_away_are_named_and_nothing_is_lost(gateway: Any
         failed = await client.call_tool("list_targets", {})
         gateway.grants.fails = None
         assert not (await client.call_tool("list_targets", {})).is_error
-    assert away.content[0].text == "grants is not running; nothing was done (code -32010)"
+    assert away.content[0].text == (
+        "grants is not running; nothing was done; try again in a moment (code -32010)"
+    )
     assert "(code -32000)" in failed.content[0].text
 
 

@@ -21,10 +21,11 @@ class IdentifyTask(Command[TaskIdentity], owner="broker", by=("mcp-gateway",)):
 
 
 class PersonIdentity(Message):
-    """Whose bearer it is, and whether they may see what happens in every project."""
+    """Whose bearer it is, and where they may see what happens: in every project, or in these."""
 
     person: str
     everywhere: bool
+    projects: tuple[str, ...] = ()
 
 
 class IdentifyPerson(Command[PersonIdentity], owner="broker", by=("audit",)):
@@ -72,6 +73,32 @@ class ApiKeyRevoked(Event, owner="broker"):
     key_id: str
     person: str
     name: str
+    why: str
+
+
+class ClientConnected(Event, owner="broker"):
+    """Somebody let an OAuth client work as a task of theirs, `task_id`, in one project."""
+
+    connection_id: str
+    person: str
+    client: str
+
+
+class ClientTokenReplayed(Event, owner="broker"):
+    """A client's code or refresh token came a second time, too late to be its own: all ends."""
+
+    connection_id: str
+    person: str
+    client: str
+    what: str
+
+
+class ClientAccessEnded(Event, owner="broker"):
+    """An OAuth client gets in no more, and its task ends."""
+
+    connection_id: str
+    person: str
+    client: str
     why: str
 
 

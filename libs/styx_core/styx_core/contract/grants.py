@@ -26,6 +26,14 @@ from styx_core.scope import Scope
 EDGES = ("broker", "mcp-gateway")
 
 
+class Offer(Message):
+    """What a task would have at once instead of what was denied: it need only ask for it."""
+
+    target: Line
+    scopes: tuple[Scope, ...] = Field(min_length=1)
+    duration: Literal["15m", "1h", "8h", "task"] = "1h"
+
+
 class Access(Message):
     """Where a request stands. A caller whose wait ended is `pending`, never `denied`."""
 
@@ -38,6 +46,7 @@ class Access(Message):
     decided_by: str | None = None
     expires_at: AwareDatetime | None = None
     queue_position: int | None = None
+    instead: Offer | None = Field(None, description="denied: what asking for just that would get")
 
 
 class Sealed(Message):
@@ -142,14 +151,6 @@ class ReportUse(Command[Done], owner="grants", by=("broker",)):
     task_id: Id
     exec_id: Id
     exit_code: int
-
-
-class Offer(Message):
-    """What an approver would allow instead of what they deny: the task need only ask for it."""
-
-    target: Line
-    scopes: tuple[Scope, ...] = Field(min_length=1)
-    duration: Literal["15m", "1h", "8h", "task"] = "1h"
 
 
 class Choice(Message):

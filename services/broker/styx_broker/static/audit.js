@@ -1,14 +1,17 @@
+import { command, line, visible, what, when } from "./entries.js";
 import { ask, handle } from "./page.js";
 
 const body = document.getElementById("entries");
 const more = document.querySelector("form[data-more]");
 const search = document.querySelector("form[data-search]");
 const LIMIT = 50;
+search.elements.text.value = new URLSearchParams(location.search).get("text") ?? "";
 let oldest = null;
 
 async function load(fresh) {
   const query = new URLSearchParams({ limit: LIMIT });
   if (search.elements.text.value) query.set("text", search.elements.text.value);
+  if (search.elements.project) query.set("project_id", search.elements.project.value);
   if (!fresh && oldest !== null) query.set("before", oldest);
   const { entries } = await ask("GET", `/audit/entries?${query}`);
   const rows = entries.map(row);
@@ -18,26 +21,13 @@ async function load(fresh) {
   document.getElementById("found").textContent = body.children.length ? "" : "Nothing like that is in the log.";
 }
 
-/** Control and direction letters made visible, as everywhere in Styx. */
-const visible = (text) => String(text ?? "").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-  (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
-
 function row({ seq, entry }) {
-  const line = document.createElement("tr");
   const open = document.createElement("button");
   open.className = "quiet";
   open.textContent = seq;
   open.setAttribute("aria-label", `entry ${seq} whole`);
   open.addEventListener("click", () => show(seq));
-  const what = visible(entry.kind ?? entry.event ?? "").replace(/^styx\.v1\.evt\./, "");
-  const cells = [open, visible(entry.at).slice(0, 19).replace("T", " "), what,
-    visible(entry.actor), visible(entry.target), visible((entry.command ?? []).join(" "))];
-  line.append(...cells.map((cell) => {
-    const made = document.createElement("td");
-    made.append(cell);
-    return made;
-  }));
-  return line;
+  return line([open, when(entry), what(entry), visible(entry.actor), visible(entry.target), command(entry)]);
 }
 
 async function show(seq) {

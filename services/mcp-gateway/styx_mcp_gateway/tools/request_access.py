@@ -12,7 +12,7 @@ from styx_core.errors import Invalid, StyxError
 from styx_core.redact import redact_argv
 from styx_core.scope import Scope, Scopes, ordered
 
-from styx_mcp_gateway.outcome import Outcome, WaitSeconds, decided
+from styx_mcp_gateway.outcome import Outcome, Understood, WaitSeconds, decided
 from styx_mcp_gateway.tool import Arguments, Call, Text, Tool
 
 Word = Annotated[Text, StringConstraints(max_length=8000)]
@@ -65,7 +65,11 @@ async def run(wanted: Wanted, call: Call) -> Outcome:
             duration=wanted.duration,
         )
     )
-    return await decided(call, access, wanted.wait_s)
+    outcome = await decided(call, access, wanted.wait_s)
+    if meant is None:
+        return outcome
+    told = Understood(scopes=[*ordered(meant.scopes)], why=meant.why)
+    return outcome.model_copy(update={"understood": told})
 
 
 def understood(catalog: Catalog, words: tuple[str, ...], asked: Scopes) -> Classified | None:
@@ -100,8 +104,8 @@ TOOL = Tool(
     description="Ask ahead for scoped, expiring access to one of the project's targets. A policy "
     "may decide at once; otherwise a person does, and this call waits. You rarely need it: the "
     "wrapped tools ({tools}) ask by themselves. Answers: `active` (just run the tool now), "
-    "`denied` (with the reason), or `pending` (nobody has decided yet; the request stays open, "
-    "and check_grant waits for its outcome).",
+    "`denied` (with the reason, and what you can have `instead`), or `pending` (nobody has decided "
+    "yet; the request stays open, and check_grant waits for its outcome).",
     arguments=Wanted,
     result=Outcome,
     per_minute=5,

@@ -46,6 +46,14 @@ async def test_a_command_goes_with_what_it_would_do_and_its_digest(desk: Any) ->
     assert sent.command_digest == command_digest("", ["acme", "list", "things"])
 
 
+async def test_the_answer_says_what_was_understood(desk: Any) -> None:
+    wider = {**WANTED, "scopes": ["read", "write"], "command": ["acme", "list", "things"]}
+    told = (await desk("request_access", wider)).fields["understood"]
+    assert (told["scopes"], told["why"][:11]) == (["read"], "`acme list`")
+    silent = await desk("request_access", {**WANTED, "command": ["other", "things"]})
+    assert "understood" not in silent.fields
+
+
 async def test_scopes_short_of_the_command_are_refused_by_what_it_needs(desk: Any) -> None:
     answer = await desk("request_access", {**WANTED, "command": ["acme", "frobnicate"]})
     assert "write" in str(answer)
