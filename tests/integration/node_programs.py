@@ -8,7 +8,7 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -71,15 +71,23 @@ async def authorized(url: str, token: str) -> AsyncIterator[str]:
     The conformance suite can't be told a header. What it sends and gets passes byte for byte, since
     blanks around headers and wrong `Host`s are among what it looks at.
     """
-    host, _, port = url.removeprefix("http://").partition(":")
-    added = f"Authorization: Bearer {token}\r\n".encode()
+    async with relayed(lambda: url, f"Authorization: Bearer {token}\r\n".encode()) as address:
+        yield address
+
+
+@asynccontextmanager
+async def relayed(upstream_of: Callable[[], str], added: bytes = b"") -> AsyncIterator[str]:
+    """The address of a proxy that asks for each connection where it goes."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        host, _, port = upstream_of().removeprefix("http://").partition(":")
         upstream, onward = await asyncio.open_connection(host, int(port))
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        try:
             async with asyncio.TaskGroup() as both:
                 both.create_task(_onward(reader, onward, added))
                 both.create_task(_back(upstream, writer))
+        except* (ConnectionError, asyncio.IncompleteReadError):
+            pass  # one side has gone
         onward.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=HEAD_BYTES)

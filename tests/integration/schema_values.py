@@ -3,6 +3,7 @@
 So a tool that is new is held to all of it without a word here.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,8 @@ from hypothesis import find
 from hypothesis import strategies as st
 
 Schema = dict[str, Any]
-LONG = 100_000
-"""Characters, items or digits that no argument may have."""
+LONG = 20_000
+"""Characters or items that no argument may have."""
 OF_NO_TYPE: dict[str, tuple[Any, ...]] = {
     "string": (7, True, [], {}, None),
     "integer": ("7", 7.5, True, [], {}, None),
@@ -49,12 +50,11 @@ def _strings(schema: Schema) -> Iterator[tuple[str, Any]]:
     if "enum" in schema:
         yield "none of the choices", "FIXTURE-else"
         return
-    if schema.get("minLength") or schema.get("pattern"):
+    if schema.get("minLength") or not re.search(schema.get("pattern", ""), ""):
         yield "empty", ""
     yield "overlong", "x" * LONG
     for name, character in (("NUL", "\x00"), ("escape", "\x1b[2J"), ("DEL", "\x7f")):
         yield f"with {name}", f"a{character}b"
-    yield "with half a character", "a\ud800"
 
 
 def _arrays(schema: Schema) -> Iterator[tuple[str, Any]]:

@@ -5,22 +5,14 @@ Of 2026-07-28 nothing may fail. What fails of 2025-11-25 is listed with its reas
 only shrink: the suite fails on an entry that passes.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-import uvicorn
+from endpoint_fixture import serving
 from node_programs import CONFORMANCE, authorized, missing, run
-from stack_fixture import an_agent, living, until
-from styx_core.catalog import Catalog
-from styx_core.contract.broker import IdentifyTask, TaskIdentity
-from styx_core.ids import new_id
-from styx_core.ratelimit import RateLimit
-from styx_core.testing import MemoryBus
-from styx_core.waiting import Waiting
-from styx_mcp_gateway.deps import Deps
+from stack_fixture import an_agent, living
 from suite_offers import Profile
 
 pytestmark = [
@@ -36,11 +28,16 @@ ON_THE_APP = (
     "tools-list",
     "dns-rebinding-protection",
     "http-header-validation",
+    "server-stateless",
 )
 
 
-EXPECTED = Path(__file__).with_name("conformance-2025-11-25.yaml")
-REVISIONS = {"2026-07-28": (), "2025-11-25": ("--expected-failures", str(EXPECTED))}
+BESIDE = Path(__file__).parent
+ON_THE_APP_FAILING = ("--expected-failures", str(BESIDE / "conformance-app.yaml"))
+REVISIONS = {
+    "2026-07-28": (),
+    "2025-11-25": ("--expected-failures", str(BESIDE / "conformance-2025-11-25.yaml")),
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -56,33 +53,15 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
 
 @pytest.mark.parametrize("scenario", ON_THE_APP)
 async def test_the_app_conforms(app: str, scenario: str, tmp_path: Path) -> None:
-    done = await run(CONFORMANCE, "server", "--url", app, "--scenario", scenario, home=tmp_path)
+    words = ("--scenario", scenario, *ON_THE_APP_FAILING)
+    done = await run(CONFORMANCE, "server", "--url", app, *words, home=tmp_path)
     assert done.code == 0, done.out + done.err
-
-
-async def identify(_command: IdentifyTask) -> TaskIdentity:
-    ids = {"task_id": new_id("tsk"), "project_id": new_id("prj")}
-    return TaskIdentity(**ids, agent="suite", person="ada")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def profile() -> AsyncIterator[str]:
-    bus = MemoryBus()
-    await bus.as_service("broker").serve("broker", {IdentifyTask: identify})
-    own = bus.as_service("mcp-gateway")
-    endpoint = Profile(Deps(own, Catalog(own), Waiting("mcp-gateway"), RateLimit({})))
-    await endpoint.start()
-    server = uvicorn.Server(
-        uvicorn.Config(endpoint, port=0, log_config=None, lifespan="off", http="h11")
-    )
-    serving = asyncio.create_task(server.serve())
-    await until(lambda: server.started)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    async with authorized(f"http://127.0.0.1:{port}", "FIXTURE-token") as url:
+    async with serving(Profile) as alone, authorized(alone, "FIXTURE-token") as url:
         yield url
-    server.should_exit = True
-    await serving
-    await endpoint.stop()
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

@@ -1,6 +1,7 @@
 """The protocol's Inspector, on its command line and in both eras: what it makes of our schemas, of
 every tool's answer, and of a refusal."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from node_programs import INSPECTOR, missing, run
 from schema_values import right
 from stack_fixture import Agent, Done, an_agent, living
 from styx_mcp_gateway.registry import TOOLS
+from styx_mcp_gateway.tool import Tool
 
 pytestmark = [
     pytest.mark.integration,
@@ -76,7 +78,8 @@ async def test_every_tool_is_called_and_answers(inspector: Inspector) -> None:
         "send_message": {"to": inspector.peer.task, "text": "the lock is mine"},
         "inbox": {},
     }
-    for tool in TOOLS:
+
+    async def call(tool: Tool[Any]) -> None:
         arguments = working.get(tool.name) or right(tool.input_schema())
         if "wait_s" in tool.input_schema()["properties"]:
             arguments = {**arguments, "wait_s": 0}
@@ -85,6 +88,8 @@ async def test_every_tool_is_called_and_answers(inspector: Inspector) -> None:
         assert result["isError"] == (code == IS_ERROR)
         assert ("structuredContent" in result) == (code == 0)
         assert code == 0 or tool.name not in working, result
+
+    await asyncio.gather(*map(call, TOOLS))
 
 
 @pytest.mark.parametrize("era", ERAS)

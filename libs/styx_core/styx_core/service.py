@@ -125,9 +125,15 @@ async def _run(service: Service, settings: Settings) -> None:
             stack.push_async_callback(vault.close)
         running = await stack.enter_async_context(opened(service, Context(settings, bus, vault)))
         app = health_app(service.name, bus, running)
-        server = Server(
-            uvicorn.Config(app, settings.http_host, settings.http_port, log_config=None, http="h11")
+        config = uvicorn.Config(
+            app,
+            settings.http_host,
+            settings.http_port,
+            log_config=None,
+            http="h11",
+            timeout_graceful_shutdown=10,  # or who sent half a request keeps the process alive
         )
+        server = Server(config)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.end, running.drain)

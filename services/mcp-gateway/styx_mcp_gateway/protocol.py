@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 from styx_core.contract.broker import TaskIdentity
@@ -36,6 +36,7 @@ from styx_mcp_gateway.words import filled, instructions
 
 MOST_BYTES: Final = 512 * 1024
 """Longest request body; the bus carries 1 MiB."""
+LONGEST_UPLOAD_S: Final = 10
 TOOLS_FRESH_MS: Final = 60_000
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 TASK: Final = "styx.task"
@@ -113,12 +114,16 @@ class Endpoint:
         except StyxError as error:
             shown = "authorization" in request.headers
             return _unadmitted(error, challenge(self._deps.public_url, shown=shown)), b""
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                return _problem(413, f"the request is over {MOST_BYTES} bytes"), b""
-        return None, bytes(body)
+        try:
+            async with asyncio.timeout(LONGEST_UPLOAD_S):
+                body = await _read(request)
+        except (TimeoutError, ClientDisconnect):
+            return _problem(408, f"the request did not end within {LONGEST_UPLOAD_S} s"), b""
+        if len(body) > MOST_BYTES:
+            return _problem(413, f"the request is over {MOST_BYTES} bytes"), b""
+        if body.lstrip()[:1] == b"[":
+            return _problem(400, "one request at a time: this is a list"), b""
+        return None, body
 
     async def _list_tools(
         self, _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -160,6 +165,16 @@ def allowed(public_url: str) -> TransportSecuritySettings:
         hosts += [where.netloc, f"{where.hostname}:{443 if where.scheme == 'https' else 80}"]
         origins.append(f"{where.scheme}://{where.netloc}")
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+async def _read(request: Request) -> bytes:
+    """The body, or the beginning of one that is too long."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            break
+    return bytes(body)
 
 
 def _unadmitted(error: StyxError, way_in: str) -> Response:

@@ -1,9 +1,12 @@
 """Requests that the gateway turns away before any tool sees them, and that it outlives them."""
 
+import asyncio
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from styx_mcp_gateway import protocol
 from styx_mcp_gateway.protocol import MOST_BYTES, allowed
 
 MODERN = {
@@ -103,6 +106,47 @@ async def test_a_body_that_is_too_long_is_refused(gateway: Any) -> None:
         reply = await http.post(gateway.url, json=long)
         assert reply.status_code == 413
         assert (await http.post(gateway.url, json=call("list_targets"))).status_code == 200
+
+
+async def half_a_request(gateway: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection that sent one byte of a hundred."""
+    where = urlsplit(gateway.url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    headers = {
+        "Host": where.netloc,
+        "Authorization": "Bearer FIXTURE-task-token",
+        "Content-Type": "application/json",
+        "Content-Length": "100",
+        "Connection": "close",
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"POST /mcp HTTP/1.1\r\n{head}\r\n{{".encode())
+    return reader, writer
+
+
+async def test_a_body_that_does_not_end_is_not_waited_for(
+    gateway: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "LONGEST_UPLOAD_S", 0.05)
+    reader, writer = await half_a_request(gateway)
+    assert b" 408 " in await reader.readline()
+    writer.close()
+    async with gateway.http() as http:
+        assert (await http.post(gateway.url, json=call("list_targets"))).status_code == 200
+
+
+async def test_who_leaves_in_the_middle_of_a_request_is_no_fault_of_ours(
+    gateway: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, writer = await half_a_request(gateway)
+    under_way = gateway.server.server_state.tasks
+    async with asyncio.timeout(10):
+        while not under_way:
+            await asyncio.sleep(0.005)
+        writer.close()
+        while under_way:
+            await asyncio.sleep(0.005)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def test_a_modern_request_with_mismatched_headers_is_refused(gateway: Any) -> None:
