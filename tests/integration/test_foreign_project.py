@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from oauth_fixture import let_in
 from stack_fixture import Living, living
 from styx_core import signing
 from styx_core.ids import new_id, new_nonce
@@ -24,6 +25,7 @@ OWN = {"/v1/me", "/v1/people", "/v1/projects", "/v1/catalog", "/v1/signout", "/v
 
 
 HIDDEN = ("task_id", "grant_id", "target_id", "key_id", "channel_id", "api_key_id")
+HIDDEN += ("connection_id",)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -62,11 +64,13 @@ async def theirs(here: Living) -> dict[str, str]:
     made = await channel(here, {"url": "json://127.0.0.1:9/theirs"})
     said = {"project": "shop", "name": "theirs", "may": ["look"]}
     key = await here.ask("POST", "/v1/api-keys", said)
+    await let_in(here)
     return {
         "channel_id": made["id"],
         "notice_id": new_id("ntc"),
         "question_id": new_id("qst"),
         "api_key_id": key["id"],
+        "connection_id": (await here.ask("GET", "/v1/clients"))[0]["id"],
         "task_id": task["id"],
         "grant_id": (await here.grants("active"))[0]["id"],
         "target_id": target["id"],
@@ -168,7 +172,7 @@ async def state(here: Living) -> str:
         "/v1/projects",
         "/v1/projects/shop/policy",
     )
-    asked += ("/v1/channels", "/v1/api-keys")
+    asked += ("/v1/channels", "/v1/api-keys", "/v1/clients")
     found = [await here.ask("GET", path) for path in asked]
     grants = [(g["id"], g["state"]) for g in await here.ask("GET", "/v1/grants")]
     return json.dumps([found, grants], sort_keys=True)

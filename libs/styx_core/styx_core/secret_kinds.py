@@ -65,10 +65,11 @@ CODE: Final = (
     Shape("new-relic", ("NRAK-",), "upper", 24),
 )
 
+STYX: Final = ("tsk", "own", "adm", "per", "key", "inv", "web", "non", "oac", "oat", "ort")
 CUSTODY: Final = (
     Shape(
         "styx",
-        tuple(f"styx_{k}_" for k in ("tsk", "own", "adm", "per", "key", "inv", "web", "non")),
+        tuple(f"styx_{kind}_" for kind in STYX),
         "urlsafe",
         40,
     ),

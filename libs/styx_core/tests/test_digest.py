@@ -44,3 +44,9 @@ def test_it_needs_the_token_to_be_tried_out() -> None:
     known = "\0".join(words).encode()
     assert command_digest(TOKEN, words) != hashlib.sha256(known).hexdigest()
     assert command_digest(TOKEN, words) != command_digest("", words)
+
+
+def test_an_oauth_client_s_tokens_stand_for_one_task() -> None:
+    stem, other = "s" * 43, "o" * 43
+    first, second = (command_digest(f"styx_oat_{stem}{rest * 43}", ["aws"]) for rest in "ab")
+    assert first == second != command_digest(f"styx_oat_{other}{'a' * 43}", ["aws"])

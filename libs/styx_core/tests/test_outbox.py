@@ -141,6 +141,7 @@ def _is(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
     return holds
 
 
+@pytest.mark.usefixtures("traced")
 async def test_the_trace_of_who_recorded_goes_with_the_event(opened: Opened) -> None:
     world, parent = opened(), f"00-{'a' * 32}-{'b' * 16}-01"
     event = started()

@@ -22,11 +22,14 @@ from styx_broker import (
     routes_board,
     routes_channels,
     routes_connect_page,
+    routes_connected,
+    routes_consent,
     routes_exec,
     routes_identity,
     routes_live,
     routes_members,
     routes_notices,
+    routes_oauth,
     routes_oidc,
     routes_pages,
     routes_people,
@@ -54,13 +57,13 @@ from styx_broker.tokens import fingerprint, new_token
 API = (
     *(routes_exec, routes_signing, routes_notices, routes_tasks, routes_people, routes_policies),
     *(routes_members, routes_signin, routes_identity, routes_api_keys),
-    *(routes_channels, routes_questions),
+    *(routes_channels, routes_questions, routes_connected, routes_oauth),
 )
 PAGES = (
     *(routes_pages, routes_live, routes_board, routes_targets_page, routes_policies_page),
-    *(routes_audit_page, routes_settings, routes_connect_page, routes_oidc),
+    *(routes_audit_page, routes_settings, routes_connect_page, routes_oidc, routes_consent),
 )
-PER_MINUTE = {"claim": 10, "signin": 60, "public": 600}
+PER_MINUTE = {"claim": 10, "signin": 60, "public": 600, "register": 30, "oauth": 600}
 
 
 def build(deps: Deps) -> FastAPI:

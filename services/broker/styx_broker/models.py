@@ -75,6 +75,58 @@ class ApiKey(Row, table=True):
     revoked_at: datetime | None = None
 
 
+class OAuthClient(Row, table=True):
+    """A program that registered itself: anybody's, until a person lets it in."""
+
+    id: str = Field(primary_key=True)
+    name: str
+    """Its own words."""
+    redirect_uris: list[str] = Field(sa_type=JSON)
+    made_at: datetime
+    used_at: datetime | None = None
+
+
+class OAuthCode(Row, table=True):
+    """What a person's yes is worth, once and soon, by its hash."""
+
+    sha256: str = Field(primary_key=True)
+    client_id: str
+    person: str
+    project_id: str
+    redirect_uri: str
+    challenge: str
+    expires_at: datetime
+    connection_id: str | None = None
+    """What it was used for."""
+    replayed: bool = False
+
+
+class Connected(Row, table=True):
+    """A client that works as a task of a person in one project, until `ended_at`."""
+
+    id: str = Field(primary_key=True)
+    client_id: str = Field(index=True)
+    client: str
+    """The client's own words, as they were when the person read them."""
+    project_id: str = Field(index=True)
+    person: str
+    task_id: str
+    made_at: datetime
+    used_at: datetime
+    ended_at: datetime | None = None
+
+
+class OAuthToken(Row, table=True):
+    """An access or refresh token of a connected client, by its hash."""
+
+    sha256: str = Field(primary_key=True)
+    connection_id: str = Field(index=True)
+    kind: str
+    expires_at: datetime = Field(index=True)
+    replaced_at: datetime | None = None
+    """When a refresh token was first used."""
+
+
 class Channel(Row, table=True):
     """A way by which somebody hears of what happens in a project; `adapters` has its address."""
 

@@ -13,6 +13,7 @@ from styx_core.contract.base import COMMANDS
 from styx_core.errors import Internal, Invalid, StyxError, Unauthenticated
 
 from styx_broker.exec_wire import SHIM_TYPE, refuse_fields
+from styx_broker.oauth import Refused
 from styx_broker.rendering import page
 
 EXIT = {401: 78, 403: 77, 404: 64, 409: 77, 422: 64, 413: 64}
@@ -77,6 +78,12 @@ def install(app: FastAPI) -> None:
         if error.title in {command.__name__ for command in COMMANDS.values()}:
             return answer(request, _named(error.errors(), 0))
         return await fault(request, error)
+
+    @app.exception_handler(Refused)
+    async def client(_request: Request, error: Refused) -> Response:
+        # As OAuth's clients read it (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
+        said = {"error": error.error, "error_description": error.detail}
+        return JSONResponse(said, error.status, {"Cache-Control": "no-store"})
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:

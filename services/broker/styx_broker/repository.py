@@ -13,8 +13,12 @@ from styx_broker.models import (
     Bearer,
     Channel,
     Claim,
+    Connected,
     Mail,
     NoticeRow,
+    OAuthClient,
+    OAuthCode,
+    OAuthToken,
     Person,
     Project,
     Question,
@@ -28,6 +32,10 @@ _WHO = (Project, Person, Claim, Task, Bearer, SignIn, WebSession, ApiKey)
 _WHAT = (Channel, NoticeRow, Question, Mail)
 PROJECT, PERSON, CLAIM, TASK, BEARER, SIGN_IN, SESSION, API_KEY, CHANNEL, NOTICE, QUESTION, MAIL = (
     model.metadata.tables[str(model.__tablename__)] for model in (*_WHO, *_WHAT)
+)
+CLIENT, CODE, CONNECTED, TOKEN = (
+    model.metadata.tables[str(model.__tablename__)]
+    for model in (OAuthClient, OAuthCode, Connected, OAuthToken)
 )
 
 Record = Row[Any]

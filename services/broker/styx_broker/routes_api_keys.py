@@ -1,7 +1,7 @@
 """API keys over HTTP: made and shown once, listed, revoked."""
 
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -71,8 +71,12 @@ async def make(body: NewKey, deps: TheDeps, person: ThePerson) -> KeyMade:
     until = None if body.days is None else now + timedelta(days=body.days)
     task_id = None
     if "agent" in body.may:
-        about = {"agent": body.name, "person": person.name, "name": f"API key {body.name}"}
-        task_id = await start(deps, project.id, fingerprint(key), **about, until=until)
+        who: dict[str, Any] = {
+            "agent": body.name,
+            "person": person.name,
+            "name": f"API key {body.name}",
+        }
+        task_id = await start(deps, project.id, fingerprint(key), **who, until=until)
     about = {"project_id": project.id, "person": person.name, "name": body.name}
     times = {"made_at": now, "expires_at": until, "used_at": None}
     seen = KeySeen(id=new_id("apk"), **about, may=body.may, task_id=task_id, **times)

@@ -19,6 +19,7 @@ from styx_broker.rendering import page
 from styx_broker.routes_api_keys import listed as api_keys_of
 from styx_broker.routes_channels import dead_letters
 from styx_broker.routes_channels import listed as channels_of
+from styx_broker.routes_connected import listed as clients_of
 from styx_broker.routes_members import people
 from styx_broker.viewing import TheViewer, frame
 
@@ -46,6 +47,7 @@ async def settings(request: Request, deps: TheDeps, caller: TheViewer) -> Respon
         "roles": MEANING,
         "api_keys": await api_keys_of(deps, caller),
         "keys_in": projects,
+        "clients": await clients_of(deps, caller),
         "may": MAY,
         "channels": await channels_of(deps, caller),
         "dead_letters": await dead_letters(deps, caller),

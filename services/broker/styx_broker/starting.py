@@ -1,5 +1,6 @@
 """How a task starts: `grants` admits it first, so that its first call finds it known."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -23,8 +24,12 @@ async def start(
     branch: str | None = None,
     worktree: str | None = None,
     until: datetime | None = None,
+    also: Callable[[Connection, str], None] | None = None,
 ) -> str:
-    """Start a task that the holder of a token is; it ends by itself at `until`."""
+    """Start a task that the holder of a token is; it ends by itself at `until`.
+
+    `also` is kept with it or not at all.
+    """
     task_id, now = new_id("tsk"), deps.now()
     about: dict[str, Any] = {"agent": agent, "person": person}
     about |= {"branch": branch, "worktree": worktree}
@@ -36,6 +41,8 @@ async def start(
     def save(c: Connection) -> None:
         repo.add(c, repo.TASK, **row, retired=False)
         deps.outbox.record(c, event)
+        if also is not None:
+            also(c, task_id)
 
     await deps.db.write(save)
     return task_id

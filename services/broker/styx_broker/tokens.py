@@ -5,9 +5,9 @@ import hmac
 import secrets
 
 
-def new_token(kind: str) -> str:
-    """A token with 256 random bits, and a prefix that secret scanners can know."""
-    return f"styx_{kind}_{secrets.token_urlsafe(32)}"
+def new_token(kind: str, stem: str = "") -> str:
+    """A token with 256 random bits after its stem, and a prefix that secret scanners can know."""
+    return f"styx_{kind}_{stem}{secrets.token_urlsafe(32)}"
 
 
 def fingerprint(token: str) -> str:

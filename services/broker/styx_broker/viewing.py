@@ -15,8 +15,13 @@ async def at_home(request: Request, deps: TheDeps) -> None:
     home = urlsplit(sessions.web_origin(deps))
     here = request.headers.get("host", "")
     if home.hostname == "localhost" and here.startswith(("127.0.0.1", "[::1]")):
-        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        raise HTTPException(307, headers={"Location": f"{home.scheme}://{home.netloc}{path}"})
+        where = f"{home.scheme}://{home.netloc}{_asked(request)}"
+        raise HTTPException(307, headers={"Location": where})
+
+
+def _asked(request: Request) -> str:
+    query = request.url.query
+    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 async def viewer(request: Request, _: Annotated[None, Depends(at_home)]) -> Caller:
@@ -24,7 +29,7 @@ async def viewer(request: Request, _: Annotated[None, Depends(at_home)]) -> Call
     try:
         return await anyone(request)
     except Unauthenticated:
-        back = urlencode({"next": request.url.path})
+        back = urlencode({"next": _asked(request)})
         raise HTTPException(303, headers={"Location": f"/signin?{back}"}) from None
 
 

@@ -32,6 +32,7 @@ SIGN_IN = {("post", f"/v1/{path}") for path in ("signin/nonce", "signin", "signo
 """How somebody unknown becomes known."""
 ID = {"grant_id": "grt", "target_id": "tgt", "task_id": "tsk", "exec_id": "exe", "key_id": "key"}
 ID |= {"channel_id": "chn", "notice_id": "ntc", "api_key_id": "apk", "question_id": "qst"}
+ID |= {"connection_id": "con"}
 GARBAGE: list[bytes] = [
     *(b"", b"{", b"[]", b"null", b"7", b'"FIXTURE"', b"{}", b"\xff\xfe", b"\0", b'{"a": NaN}'),
     *(b'{"\\ud800": 1}', b'{"name": "\\ud800"}', b'{"name": "a\\u0000b"}', b'{"scopes": {}}'),

@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 from styx_core.contract.broker import TaskIdentity
 from styx_core.errors import StyxError, Unauthenticated
+from styx_core.oauth_places import challenge
 
 from styx_mcp_gateway.calling import Answer, answer
 from styx_mcp_gateway.codes import refusal
@@ -110,7 +111,8 @@ class Endpoint:
             token = bearer(request.headers.get("authorization"))
             scope[TASK] = await identify(token, self._deps.bus)
         except StyxError as error:
-            return _unadmitted(error), b""
+            shown = "authorization" in request.headers
+            return _unadmitted(error, challenge(self._deps.public_url, shown=shown)), b""
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
@@ -160,10 +162,9 @@ def allowed(public_url: str) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
-def _unadmitted(error: StyxError) -> Response:
+def _unadmitted(error: StyxError, way_in: str) -> Response:
     if isinstance(error, Unauthenticated):
-        challenge = {"WWW-Authenticate": 'Bearer realm="styx", error="invalid_token"'}
-        return _problem(401, refusal(error), challenge)
+        return _problem(401, refusal(error), {"WWW-Authenticate": way_in})
     again = {"Retry-After": "1"} if error.retryable else {}
     return _problem(error.status, refusal(error), again)
 

@@ -76,6 +76,32 @@ class ApiKeyRevoked(Event, owner="broker"):
     why: str
 
 
+class ClientConnected(Event, owner="broker"):
+    """Somebody let an OAuth client work as a task of theirs, `task_id`, in one project."""
+
+    connection_id: str
+    person: str
+    client: str
+
+
+class ClientTokenReplayed(Event, owner="broker"):
+    """A client's code or refresh token came a second time, too late to be its own: all ends."""
+
+    connection_id: str
+    person: str
+    client: str
+    what: str
+
+
+class ClientAccessEnded(Event, owner="broker"):
+    """An OAuth client gets in no more, and its task ends."""
+
+    connection_id: str
+    person: str
+    client: str
+    why: str
+
+
 class ChannelMade(Event, owner="broker"):
     """Somebody is told of what happens in a project."""
 

@@ -36,6 +36,11 @@ for (const form of document.querySelectorAll("form[data-revoke-key]")) handle(fo
   location.reload();
 });
 
+for (const form of document.querySelectorAll("form[data-disconnect]")) handle(form, async () => {
+  await ask("POST", `/v1/clients/${form.dataset.disconnect}/revoke`);
+  location.reload();
+});
+
 for (const form of document.querySelectorAll("form[data-channel]")) handle(form, async (_, button) => {
   await ask("POST", `/v1/channels/${form.dataset.channel}/${button.value}`);
   if (button.value === "test") say("It was told.");
