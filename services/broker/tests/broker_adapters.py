@@ -18,6 +18,7 @@ from styx_core.contract import adapters as a
 from styx_core.contract import adapters_notices as n
 from styx_core.contract import grants as g
 from styx_core.contract.base import COMMANDS, Command, Done, Message, snake
+from styx_core.contract.grants_people import ListPeople
 from styx_core.errors import Invalid, StyxError
 from styx_core.provider import Provider
 from styx_core.seal import OpeningKey, WontOpen, connect_info, seal, use_info
@@ -38,7 +39,10 @@ Answering = Callable[[Any], Awaitable[Message]]
 
 
 class Played:
-    """A service that answers whatever it has a method for, and keeps what it heard."""
+    """A service that answers whatever it has a method for, and keeps what it heard.
+
+    But for what the broker asks by itself every few seconds, whoever calls it.
+    """
 
     name: str
 
@@ -65,7 +69,8 @@ class Played:
 
     def _keep(self, method: Answering) -> Answering:
         async def keeping(command: Command[Any]) -> Message:
-            self.heard.append(command)
+            if not isinstance(command, ListPeople):
+                self.heard.append(command)
             if type(command) in self.fails:
                 raise self.fails[type(command)]
             return await method(command)
