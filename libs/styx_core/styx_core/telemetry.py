@@ -19,13 +19,15 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
-from opentelemetry.trace import INVALID_SPAN, ProxyTracerProvider, Span
+from opentelemetry.trace import INVALID_SPAN, Span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from prometheus_client import Counter, Gauge, Histogram
 
 from styx_core.secret_names import MARK, holds_secret, is_secret_name
 
 _tracer = trace.get_tracer("styx")
+_collected = False
+"""Whether spans go anywhere: where not, none are made."""
 _propagator = TraceContextTextMapPropagator()
 
 COMMAND_SECONDS = Histogram(
@@ -45,7 +47,7 @@ AUDIT_SIZE = Gauge("styx_audit_entries", "Entries in the audit log")
 def span(name: str, traceparent: str = "") -> Iterator[Span]:
     """A span under the current one, or under a `traceparent` header's value; where nobody collects
     them there is none, at next to no cost."""
-    if not _traced():
+    if not _collected:
         yield INVALID_SPAN
         return
     context = _propagator.extract({"traceparent": traceparent}) if traceparent else None
@@ -53,13 +55,9 @@ def span(name: str, traceparent: str = "") -> Iterator[Span]:
         yield current
 
 
-def _traced() -> bool:
-    return not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
-
-
 def carry(headers: dict[str, str]) -> None:
     """Put the current trace into a message's headers."""
-    if _traced():
+    if _collected:
         _propagator.inject(headers)
 
 
@@ -77,8 +75,10 @@ def command(service: str, name: str) -> Iterator[Callable[[str], None]]:
 
 def trace_to(exporter: SpanExporter | None, endpoint: str | None, sample: float) -> None:
     """Send spans to an exporter or an OTLP/HTTP endpoint; with neither, none are made."""
+    global _collected
     if exporter is None and endpoint is None:
         return
+    _collected = True
     provider = TracerProvider(
         resource=Resource.create({"service.name": "styx"}),
         sampler=ParentBased(TraceIdRatioBased(sample)),

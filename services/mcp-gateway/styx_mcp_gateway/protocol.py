@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 from styx_core.contract.broker import TaskIdentity
+from styx_core.contract.grants import ListTargets
 from styx_core.errors import StyxError, Unauthenticated
 from styx_core.oauth_places import challenge
 
@@ -32,7 +33,7 @@ from styx_mcp_gateway.deps import Deps
 from styx_mcp_gateway.identity import bearer, identify
 from styx_mcp_gateway.registry import BY_NAME, TOOLS
 from styx_mcp_gateway.tool import Call, Tool
-from styx_mcp_gateway.words import filled, instructions
+from styx_mcp_gateway.words import filled, instructions, named
 
 MOST_BYTES: Final = 512 * 1024
 """Longest request body; the bus carries 1 MiB."""
@@ -126,12 +127,21 @@ class Endpoint:
         return None, body
 
     async def _list_tools(
-        self, _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+        self, context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        providers = self._deps.catalog.providers
-        return types.ListToolsResult(
-            tools=[_declared(tool, filled(tool.description, providers)) for tool in TOOLS]
-        )
+        providers, targets = self._deps.catalog.providers, await self._targets(context)
+        said = ((tool, filled(tool.description, providers, targets)) for tool in TOOLS)
+        return types.ListToolsResult(tools=[_declared(tool, text) for tool, text in said])
+
+    async def _targets(self, context: ServerRequestContext[Any]) -> str:
+        """What the caller's project has, in words; a list of tools fails over nothing less."""
+        assert isinstance(context.request, Request)
+        task: TaskIdentity = context.request.scope[TASK]
+        try:
+            found = await self._deps.bus.request(ListTargets(task_id=task.task_id))
+        except StyxError:
+            return "list_targets tells them"
+        return named(found.targets)
 
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams

@@ -1,10 +1,13 @@
 """What an agent is told about Styx before any call: short, calm, and from the catalog. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from styx_core.contract.values import TargetView
 from styx_core.provider import Provider
 
-INSTRUCTIONS = """\
+MOST_NAMED: Final = 8
+INSTRUCTIONS: Final = """\
 Styx gives this task access to its project's clouds, servers and repositories: narrow, for a time,
 and recorded. You hold no credentials, and need none.
 
@@ -27,6 +30,13 @@ def instructions(providers: Mapping[str, Provider]) -> str:
     return filled(INSTRUCTIONS, providers)
 
 
-def filled(text: str, providers: Mapping[str, Provider]) -> str:
-    """A text with the CLIs put in."""
-    return text.replace("{tools}", wrapped(providers))
+def filled(text: str, providers: Mapping[str, Provider], targets: str = "") -> str:
+    """A text with the CLIs and the project's targets put in."""
+    return text.replace("{tools}", wrapped(providers)).replace("{targets}", targets)
+
+
+def named(targets: Sequence[TargetView]) -> str:
+    """A project's targets, for a sentence; the first of many."""
+    shown = [f"{each.name} ({each.provider}, {each.env})" for each in targets[:MOST_NAMED]]
+    more = len(targets) - len(shown)
+    return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "none yet"

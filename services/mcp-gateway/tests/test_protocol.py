@@ -57,6 +57,23 @@ async def test_a_client_finds_the_tools(gateway: Any, era: str) -> None:
     assert "(acme)" in tools[1].description
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_project_s_targets_stand_where_they_are_asked_for(gateway: Any, era: str) -> None:
+    async def told() -> str:
+        async with gateway.client(era) as client:
+            return str((await client.list_tools()).tools[1].description)
+
+    assert "(now: shop (acme, staging))" in await told()
+    gateway.grants.targets = [gateway.grants.targets[0]] * 300
+    many = await told()
+    assert "and 292 more" in many
+    assert len(many.encode()) < 2000
+    gateway.grants.targets = []
+    assert "(now: none yet)" in await told()
+    gateway.grants.fails = Unavailable("grants is away")
+    assert "(now: list_targets tells them)" in await told()
+
+
 async def test_the_clis_that_are_wrapped_stand_in_the_instructions(gateway: Any) -> None:
     async with gateway.client("legacy") as client:
         assert "(acme)" in client.instructions

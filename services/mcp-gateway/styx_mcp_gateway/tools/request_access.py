@@ -101,7 +101,8 @@ def redacted(catalog: Catalog, command: Sequence[str]) -> tuple[str, ...]:
 TOOL = Tool(
     name="request_access",
     title="Request access",
-    description="Ask ahead for scoped, expiring access to one of the project's targets. A policy "
+    description="Ask ahead for scoped, expiring access to one of the project's targets (now: "
+    "{targets}). A policy "
     "may decide at once; otherwise a person does, and this call waits. You rarely need it: the "
     "wrapped tools ({tools}) ask by themselves. Answers: `active` (just run the tool now), "
     "`denied` (with the reason, and what you can have `instead`), or `pending` (nobody has decided "
