@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from stack_fixture import Living, an_agent, living, mcp_call, until
+from styx_cli.deciding import decide
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -39,6 +40,18 @@ async def test_an_answer_given_while_nobody_waited_is_there_at_the_next_call(her
         await answered(here, "edit")
         told = await mcp_call(agent, "ask_user", **plan)
         assert told["resolution"] == {"kind": "plan", "answer": "edit"}
+
+
+async def test_what_a_denial_names_instead_is_had_by_one_call(here: Living) -> None:
+    async with an_agent(here.data) as agent:
+        wanted = {"target": "prod", "scopes": ["read", "delete"], "reason": "to tidy up"}
+        held = asyncio.ensure_future(mcp_call(agent, "request_access", **wanted))
+        await asyncio.to_thread(decide, here.place.approver, await here.pending(), "deny")
+        told = await held
+        assert told["status"] == "denied"
+        again = await mcp_call(agent, "request_access", **told["instead"], reason="as you said")
+        assert again["status"] == "active"
+        assert again["scope"].split() == told["instead"]["scopes"]
 
 
 async def test_peers_see_each_other_and_hand_things_over(here: Living) -> None:
