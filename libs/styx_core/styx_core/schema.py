@@ -127,9 +127,14 @@ async def settled(schema: Schema, url: str, seconds: float) -> None:
 
 
 def bring_up(schema: Schema, url: str) -> "str | None":
-    """Migrate a database unless it is current; what was done, in a line. Raises `WrongSchema`."""
-    if found(url).revision == schema.head:
+    """Migrate a database unless it is current. Raises `WrongSchema`.
+
+    What was done, in a line, where there was something before.
+    """
+    was = found(url)
+    if was.revision == schema.head:
         return None
     from styx_core.migrate.running import migrate
 
-    return str(migrate(schema, url))
+    done = migrate(schema, url)
+    return str(done) if was.tables else None

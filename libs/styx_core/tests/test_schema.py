@@ -75,5 +75,7 @@ async def test_an_older_database_is_waited_for_and_named_at_the_end(
 
 def test_a_current_database_is_left_alone(package: Package, tmp_path: Path) -> None:
     schema, url = package.add(FIRST), f"sqlite:///{tmp_path / 'zoo.db'}"
-    assert bring_up(schema, url) == "zoo: no revision → 0001"
+    assert bring_up(schema, url) is None, "a new one is no news"
     assert bring_up(schema, url) is None
+    said = bring_up(package.add(COLOUR), url)
+    assert said == f"zoo: 0001 → 0002; as it was: {tmp_path / 'zoo.db'}.at-0001"
