@@ -133,11 +133,9 @@ async def _open_services(
 def _loaded(data: Path, say: Say) -> dict[str, Service]:
     """The services, and their databases up to date. Raises `WrongSchema`."""
     known = services()
-    for name, service in known.items():
-        if service.schema is not None:
-            did = bring_up(service.schema, database_url(data, name))
-            if did is not None:
-                say(did)
+    urls = {s.schema: database_url(data, n) for n, s in known.items() if s.schema is not None}
+    for did in bring_up(urls):
+        say(did)
     return known
 
 

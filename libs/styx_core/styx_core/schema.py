@@ -10,6 +10,7 @@ Nothing here imports Alembic: a start on a current database pays a folder's list
 
 import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -126,15 +127,16 @@ async def settled(schema: Schema, url: str, seconds: float) -> None:
         ) from None
 
 
-def bring_up(schema: Schema, url: str) -> "str | None":
-    """Migrate a database unless it is current. Raises `WrongSchema`.
+def bring_up(urls: Mapping[Schema, str]) -> list[str]:
+    """Migrate the databases that aren't current, or none. Raises `WrongSchema`.
 
-    What was done, in a line, where there was something before.
+    What was done, in a line each, where there was something before.
     """
-    was = found(url)
-    if was.revision == schema.head:
-        return None
-    from styx_core.migrate.running import migrate
+    was = {schema: found(url) for schema, url in urls.items()}
+    due = {schema: urls[schema] for schema in urls if was[schema].revision != schema.head}
+    if not due:
+        return []
+    from styx_core.migrate.running import migrate_all
 
-    done = migrate(schema, url)
-    return str(done) if was.tables else None
+    done = zip(due, migrate_all(due), strict=True)
+    return [str(each) for schema, each in done if was[schema].tables]

@@ -75,7 +75,21 @@ async def test_an_older_database_is_waited_for_and_named_at_the_end(
 
 def test_a_current_database_is_left_alone(package: Package, tmp_path: Path) -> None:
     schema, url = package.add(FIRST), f"sqlite:///{tmp_path / 'zoo.db'}"
-    assert bring_up(schema, url) is None, "a new one is no news"
-    assert bring_up(schema, url) is None
-    said = bring_up(package.add(COLOUR), url)
-    assert said == f"zoo: 0001 → 0002; as it was: {tmp_path / 'zoo.db'}.at-0001"
+    assert bring_up({schema: url}) == [], "a new one is no news"
+    assert bring_up({schema: url}) == []
+    said = bring_up({package.add(COLOUR): url})
+    assert said == [f"zoo: 0001 → 0002; as it was: {tmp_path / 'zoo.db'}.at-0001"]
+
+
+def test_one_that_cant_be_migrated_keeps_the_others_as_they_are(
+    package: Package, tmp_path: Path
+) -> None:
+    old, url, newer = package.add(FIRST), *(f"sqlite:///{tmp_path / n}.db" for n in ("a", "b"))
+    migrate(old, url)
+    now = package.add(COLOUR)
+    migrate(now, newer)
+    run(tmp_path / "b.db", "UPDATE alembic_version SET version_num = '0009'")
+    other = Schema("other", MetaData(), now.package)
+    with pytest.raises(WrongSchema, match="the other database is at revision 0009"):
+        bring_up({now: url, other: newer})
+    assert found(url).revision == "0001"

@@ -10,7 +10,7 @@ import sys
 from dataclasses import asdict
 from importlib.metadata import entry_points
 
-from styx_core.migrate.running import Done, migrate
+from styx_core.migrate.running import Done, migrate_all
 from styx_core.schema import Schema
 from styx_core.settings import MigrateSettings
 
@@ -29,10 +29,10 @@ def main(words: list[str]) -> int:
     done: list[Done] = []
     try:
         urls = MigrateSettings().urls(names)
-        for name in names:
-            done.append(migrate(known[name], urls[name]))
+        for each in migrate_all({known[name]: urls[name] for name in names}):
+            done.append(each)
             if not args.json:
-                sys.stdout.write(f"{done[-1]}\n")
+                sys.stdout.write(f"{each}\n")
     except ValueError as error:
         sys.stderr.write(f"styx: {error}\n")
         return 1

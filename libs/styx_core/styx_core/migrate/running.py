@@ -8,6 +8,7 @@ revision that the copy is at.
 import itertools
 import os
 import sqlite3
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,17 @@ class Done:
         return f"{self.service}: {self.before or 'no revision'} → {self.after}{kept}"
 
 
+def migrate_all(urls: Mapping[Schema, str]) -> Iterator[Done]:
+    """Bring databases up to date, each as it is asked for; none before all of them could be.
+
+    Raises `WrongSchema`.
+    """
+    for schema, url in urls.items():
+        _check(schema, url)
+    for schema, url in urls.items():
+        yield migrate(schema, url)
+
+
 def migrate(schema: Schema, url: str) -> Done:
     """Bring a database up to date. Raises `WrongSchema`, with nothing changed."""
     engine = writing(url)
@@ -57,23 +69,36 @@ def migrate(schema: Schema, url: str) -> Done:
         for copy in copies:  # of what is unchanged
             copy.unlink(missing_ok=True)
         if isinstance(error, SQLAlchemyError):
-            raise WrongSchema(
-                f"the {schema.service} database could not be migrated ({_first_line(error)});"
-                " nothing was changed"
-            ) from error
+            raise _failed(schema, error) from error
         raise
     finally:
         engine.dispose()
 
 
-def _migrate(connection: Connection, schema: Schema, copies: list[Path]) -> Done:
-    _alone(connection)
+def _check(schema: Schema, url: str) -> None:
+    engine = writing(url)
+    try:
+        with engine.connect() as connection:
+            _judged(connection, schema)
+    except SQLAlchemyError as error:
+        raise _failed(schema, error) from error
+    finally:
+        engine.dispose()
+
+
+def _judged(connection: Connection, schema: Schema) -> tuple[Stand, bool, list[str]]:
+    """How it stands, whether it is from before revisions, and what it then lacks."""
     was = stand(connection)
-    if was.revision == schema.head:
-        return Done(schema.service, was.revision, schema.head)
     refuse_newer(schema, was)
     adopts = was.revision is None and was.tables
-    added = missing(connection, schema) if adopts else []
+    return was, adopts, missing(connection, schema) if adopts else []
+
+
+def _migrate(connection: Connection, schema: Schema, copies: list[Path]) -> Done:
+    _alone(connection)
+    was, adopts, added = _judged(connection, schema)
+    if was.revision == schema.head:
+        return Done(schema.service, was.revision, schema.head)
     start = schema.revisions[0] if adopts else was.revision
     due = tuple(each for each in schema.revisions if start is None or each > start)
     file = connection.engine.url.database
@@ -111,7 +136,10 @@ def _copied(file: Path, was: Stand) -> Path:
     return copy
 
 
-def _first_line(error: SQLAlchemyError) -> str:
+def _failed(schema: Schema, error: SQLAlchemyError) -> WrongSchema:
     """What the database said, without the row that a second line may show."""
-    said = str(getattr(error, "orig", None) or error).strip()
-    return said.splitlines()[0] if said else type(error).__name__
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    why = lines[0] if lines else type(error).__name__
+    return WrongSchema(
+        f"the {schema.service} database could not be migrated ({why}); nothing was changed"
+    )
