@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/$(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check lint types arch unit test demo up down bench docs clean
+.PHONY: help setup check lint types arch unit test demo up down bench docs revision clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: setup ## measure, beside this machine's own floor
 
 docs: setup ## make the generated pages anew
 	@$(BIN)/python -m tests.docs
+
+revision: setup ## a table or column changed: make revision service=broker name=what_changed
+	@$(BIN)/python -m tests.revision $(service) $(name)
 
 clean: ## remove the environment and caches, never a stack's data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

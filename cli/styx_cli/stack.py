@@ -23,6 +23,7 @@ from styx_core.bus import NatsBus
 from styx_core.bus_admin import prepare_stream
 from styx_core.contract.rights import SERVICES, rights
 from styx_core.nats_conf import NatsUser, bootstrap_user, operator_user
+from styx_core.schema import bring_up
 from styx_core.service import Context, Running, Server, Service, health_app, open_vault, opened
 from styx_core.settings import Settings
 from styx_core.vault_bootstrap import role_id
@@ -88,7 +89,7 @@ async def running_stack(settings: StackSettings, say: Say = lambda _: None) -> A
         stack.callback(_address(settings.data).unlink, missing_ok=True)
         say("nats-server and OpenBao")
         # Importing takes as long as the engines need to start: both at once.
-        loading = asyncio.create_task(asyncio.to_thread(services))
+        loading = asyncio.create_task(asyncio.to_thread(_loaded, settings.data, say))
         engines = await start_engines(
             settings.data, nats_users(root), _engine_ports(settings.ports), settings.programs
         )
@@ -129,16 +130,30 @@ async def _open_services(
     return running, buses
 
 
+def _loaded(data: Path, say: Say) -> dict[str, Service]:
+    """The services, and their databases up to date. Raises `WrongSchema`."""
+    known = services()
+    urls = {s.schema: database_url(data, n) for n, s in known.items() if s.schema is not None}
+    for did in bring_up(urls):
+        say(did)
+    return known
+
+
+def database_url(data: Path, name: str) -> str:
+    """A service's own file."""
+    folder = data / "db"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return f"sqlite:///{folder}/{name}.db"
+
+
 def service_settings(settings: StackSettings, engines: Engines, name: str, url: str) -> Settings:
     """One service's settings: its own user, database and Vault role."""
-    folder = settings.data / "db"
-    folder.mkdir(mode=0o700, exist_ok=True)
     vault = name in ("adapters", "audit")
     return settings.base.model_copy(
         update={
             "nats_url": engines.nats_url,
             "nats_seed": SecretStr(keyring.nats_seed(engines.root, name)),
-            "database_url": f"sqlite:///{folder}/{name}.db",
+            "database_url": database_url(settings.data, name),
             "vault_url": engines.bao_url,
             "vault_role_id": role_id(name) if vault else "",
             "vault_secret_id": SecretStr(keyring.secret_id(engines.root, name) if vault else ""),

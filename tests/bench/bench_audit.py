@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from styx_audit import repository as repo
 from styx_audit.checkpoint import Checkpoint, Verifier, signed_note
 from styx_audit.export import export
-from styx_audit.models import METADATA
+from styx_audit.models import SCHEMA
 from styx_audit.recorder import BATCH, Recorder
 from styx_audit.verify import verify_export
 from styx_core.contract.grants_events import GrantUsed
 from styx_core.db import Database
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated
 from table import Row, print_table
 
 ENTRIES = 100_000
@@ -91,7 +91,7 @@ def _hashed(data: list[bytes]) -> float:
 
 
 async def _measure(folder: Path, entries: int) -> list[Row]:
-    db = Database(f"sqlite:///{folder}/audit.db", METADATA, lambda: None)
+    db = Database(migrated(SCHEMA, f"sqlite:///{folder}/audit.db"), lambda: None)
     append = await _appended(db, entries)
     lines, key = _exported(db)
     floor = _hashed([line.encode() for line in lines[1:]])

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sqlite3
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -176,6 +177,7 @@ async def parts(data: Path) -> AsyncIterator[Parts]:
         engines = await stack.enter_async_context(running_engines(data, users))
         await prepare_stream(engines.nats_url, keyring.nats_seed(engines.root, BOOTSTRAP))
         services = {name: made(data, engines, name) for name in ORDER}
+        await asyncio.to_thread(migrate, services)
         for each in services.values():
             stack.push_async_callback(each.end)
         await asyncio.gather(*(each.start() for each in services.values()))
@@ -186,6 +188,13 @@ async def parts(data: Path) -> AsyncIterator[Parts]:
         stack.callback(approver.client.close)
         await asyncio.to_thread(furnish, approver, {**account, "endpoint": gate.url})
         yield Parts(data, engines, services, gate, approver)
+
+
+def migrate(services: dict[str, Service]) -> None:
+    """The one-shot job that a team runs before its services."""
+    names = ("audit", "broker", "grants")
+    urls = {f"STYX_DATABASE_URL_{n.upper()}": services[n].env["STYX_DATABASE_URL"] for n in names}
+    subprocess.run([sys.executable, "-m", "styx_core.migrate"], env=urls, check=True)
 
 
 def made(data: Path, engines: Engines, name: str) -> Service:

@@ -9,14 +9,14 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select,
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from stack_fixture import until
 from styx_audit import repository as audit_repo
-from styx_audit.models import METADATA as AUDIT
+from styx_audit.models import SCHEMA as AUDIT
 from styx_audit.models import TABLES
 from styx_core.contract.broker import TaskStarted
 from styx_core.db import Database
 from styx_core.errors import StyxError, Unavailable
 from styx_core.ids import new_id
 from styx_core.outbox import Outbox, outbox_table
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated, tables
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -25,7 +25,7 @@ async def test_a_transaction_is_whole_or_nothing_and_many_run_at_once(database_u
     metadata = MetaData()
     table = Table("n", metadata, Column("id", Integer, primary_key=True), Column("t", String))
     commits: list[int] = []
-    db = Database(database_url, metadata, lambda: commits.append(1))
+    db = Database(tables(database_url, metadata), lambda: commits.append(1))
 
     def add(number: int, fails: bool = False) -> Any:
         def run(c: Any) -> int:
@@ -54,7 +54,7 @@ async def test_a_transaction_is_whole_or_nothing_and_many_run_at_once(database_u
 async def test_the_outbox_relays_what_was_committed_once_and_in_order(database_url: str) -> None:
     metadata, bus = MetaData(), MemoryBus()
     outbox = Outbox(outbox_table(metadata))
-    db = Database(database_url, metadata, outbox.wake)
+    db = Database(tables(database_url, metadata), outbox.wake)
     bus.away = True
     outbox.start(db, bus.as_service("broker"))
     ids = [await db.write(lambda c, n=n: outbox.record(c, started(n))) for n in range(5)]
@@ -85,7 +85,7 @@ def started(number: int) -> TaskStarted:
 
 
 async def test_the_audit_log_grows_and_never_changes(database_url: str) -> None:
-    db = Database(database_url, AUDIT, lambda: None)
+    db = Database(migrated(AUDIT, database_url), lambda: None)
     events = [{"id": f"evt_{n}", "at": "2030", "kind": "k", "actor": "a"} for n in range(7)]
     head = await db.read(audit_repo.head)
     head, new = await db.write(lambda c: audit_repo.append(c, head, events))

@@ -35,9 +35,10 @@ from styx_core.scope import Scope
 from styx_core.seal import OpeningKey, seal, use_info
 from styx_core.service import Context, opened
 from styx_core.settings import Settings
-from styx_core.testing import MemoryBus, Stored
+from styx_core.testing import MemoryBus, Stored, migrated
 from styx_core.tool import Tool
 from styx_grants.app import service as grants_service
+from styx_grants.models import SCHEMA
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -134,7 +135,9 @@ async def grants(database_url: str) -> AsyncIterator[Service]:
     await own.serve("adapters", {Issue: adapters.issue, RevokeLease: adapters.revoke})
     await publish(own, [ACME], {}, "", {})
     async with AsyncExitStack() as stack:
-        context = Context(Settings(database_url=database_url), bus.as_service("grants"))
+        context = Context(
+            Settings(database_url=migrated(SCHEMA, database_url)), bus.as_service("grants")
+        )
         await stack.enter_async_context(opened(grants_service, context))
         service = Service(bus, bus.as_service("broker"), adapters)
         ask = service.broker.request

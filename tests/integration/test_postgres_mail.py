@@ -11,13 +11,14 @@ import pytest
 import pytest_asyncio
 from styx_broker import handlers_board as h
 from styx_broker import repository as repo
-from styx_broker.models import METADATA, OUTBOX
+from styx_broker.models import OUTBOX, SCHEMA
 from styx_broker.task_mail import put
 from styx_broker.task_notices import Letter
 from styx_core.contract.broker_board import ReadInbox
 from styx_core.db import Database
 from styx_core.ids import new_id
 from styx_core.outbox import Outbox
+from styx_core.testing import migrated
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 AT = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -28,7 +29,7 @@ TASK, MANY = new_id("tsk"), 60
 async def deps(database_url: str) -> AsyncIterator[Any]:
     """What `put` and `read_inbox` work with, and one running task."""
     outbox = Outbox(OUTBOX)
-    db = Database(database_url, METADATA, outbox.wake)
+    db = Database(migrated(SCHEMA, database_url), outbox.wake)
     about = {"agent": "a", "person": "ada", "name": "n", "token_sha256": "0" * 64}
     task = {"id": TASK, "project_id": new_id("prj"), "started_at": AT, **about}
     more = {"status": "", "retired": False}

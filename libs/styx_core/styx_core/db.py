@@ -20,7 +20,6 @@ from sqlalchemy import (
     Connection,
     Engine,
     Insert,
-    MetaData,
     Select,
     Table,
     bindparam,
@@ -44,20 +43,21 @@ KINDS = ("sqlite", "postgresql+psycopg")
 
 
 class Database:
-    """One service's own database. Raises `ValueError` for a URL of another kind than `KINDS`."""
+    """One service's own database, whose tables are there (`schema.py`).
 
-    def __init__(self, url: str, metadata: MetaData, after_commit: Callable[[], None]) -> None:
+    Raises `ValueError` for a URL of another kind than `KINDS`.
+    """
+
+    def __init__(self, url: str, after_commit: Callable[[], None]) -> None:
         self.sqlite = url.startswith("sqlite")
-        self._engine: Engine = _engine(url)
+        self._engine: Engine = writing(url)
         self.reading: Engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         if self.sqlite:
             self.reading = _engine(url)
-            event.listen(self._engine, "begin", _begin_immediate)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="db-read")
         self._local = threading.local()
         self._after_commit = after_commit
-        metadata.create_all(self._engine)
         self._writers = [
             threading.Thread(target=self._write_loop, name=f"db-write-{n}", daemon=True)
             for n in range(1 if self.sqlite else 4)
@@ -185,6 +185,14 @@ def _drop(connection: Connection | None) -> None:
     if connection is not None:
         connection.invalidate()
         connection.close()
+
+
+def writing(url: str) -> Engine:
+    """An engine whose transactions may write. Raises `ValueError` for a URL of no known kind."""
+    engine = _engine(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "begin", _begin_immediate)
+    return engine
 
 
 def _engine(url: str) -> Engine:

@@ -27,6 +27,7 @@ from styx_core.bus import Bus, NatsBus
 from styx_core.contract.base import Command
 from styx_core.dispatch import Handler
 from styx_core.redact import redactor
+from styx_core.schema import Schema, WrongSchema, found, settled, usable
 from styx_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Service:
     name: str
     open: Callable[[Context], AbstractAsyncContextManager[Running]]
     vault: bool = False
+    schema: Schema | None = None
+    """Its tables, if it keeps a database: they are there before it is opened."""
 
 
 @asynccontextmanager
@@ -111,7 +114,10 @@ def run(service: Service, settings: Settings) -> None:
     telemetry.log_as_json(redactor(), settings.log_level)
     telemetry.trace_to(None, settings.otlp_endpoint, settings.trace_sample)
     garbage.calm()
-    uvloop.run(_run(service, settings))
+    try:
+        uvloop.run(_run(service, settings))
+    except WrongSchema as error:
+        raise SystemExit(f"styx: {error}") from error
 
 
 async def _run(service: Service, settings: Settings) -> None:
@@ -120,24 +126,44 @@ async def _run(service: Service, settings: Settings) -> None:
             settings.nats_url, service.name, settings.nats_seed.get_secret_value()
         )
         stack.push_async_callback(bus.close)
+        if service.schema is not None:
+            await _schema(service.schema, settings, bus)
         vault = open_vault(settings) if service.vault else None
         if vault is not None:
             stack.push_async_callback(vault.close)
         running = await stack.enter_async_context(opened(service, Context(settings, bus, vault)))
         app = health_app(service.name, bus, running)
-        config = uvicorn.Config(
-            app,
-            settings.http_host,
-            settings.http_port,
-            log_config=None,
-            http="h11",
-            timeout_graceful_shutdown=10,  # or who sent half a request keeps the process alive
-        )
-        server = Server(config)
+        server = Server(_config(app, settings))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.end, running.drain)
         await server.serve()
+
+
+async def _schema(schema: Schema, settings: Settings, bus: Bus) -> None:
+    """Wait for `migrate` if it is yet to run, alive and not ready. Raises `WrongSchema`."""
+    url = settings.database_url
+    if usable(schema, await asyncio.to_thread(found, url)):
+        return
+    app = health_app(schema.service, bus, Running(checks={"schema": lambda: False}))
+    server = Server(_config(app, settings))
+    serving = asyncio.create_task(server.serve())
+    try:
+        await settled(schema, url, settings.schema_seconds)
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        settings.http_host,
+        settings.http_port,
+        log_config=None,
+        http="h11",
+        timeout_graceful_shutdown=10,  # or who sent half a request keeps the process alive
+    )
 
 
 class Server(uvicorn.Server):

@@ -1,6 +1,7 @@
 """Settings that every service has: one `STYX_…` variable each, read once in `__main__`."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,6 +41,8 @@ class Settings(BaseSettings):
     nats_seed: SecretStr = SecretStr("")
     database_url: str = Field("", repr=False)
     """May hold a password. SQLAlchemy form: `sqlite:///…` or `postgresql+psycopg://…`."""
+    schema_seconds: float = 60.0
+    """How long a service that starts waits for `migrate`, when its database is older."""
     vault_url: str = "http://127.0.0.1:8200"
     vault_role_id: str = ""
     vault_secret_id: SecretStr = SecretStr("")
@@ -80,3 +83,20 @@ class Settings(BaseSettings):
         if not Path(folder).is_dir():
             raise ValueError(f"{SECRETS_DIR} names no folder: {folder}")
         return init_settings, env_settings, SecretsSettingsSource(settings_cls, folder)
+
+
+class MigrateSettings(Settings):
+    """Where the databases are that `python -m styx_core.migrate` migrates, all in one run."""
+
+    database_url_audit: str = Field("", repr=False)
+    database_url_broker: str = Field("", repr=False)
+    database_url_grants: str = Field("", repr=False)
+
+    def urls(self, services: Sequence[str]) -> dict[str, str]:
+        """A URL for each. Raises `ValueError` that names the variable which isn't set."""
+        alone = self.database_url if len(services) == 1 else ""
+        urls = {name: getattr(self, f"database_url_{name}", "") or alone for name in services}
+        unset = [f"STYX_DATABASE_URL_{name.upper()}" for name, url in urls.items() if not url]
+        if unset:
+            raise ValueError(f"{', '.join(unset)} isn't set: where that database is")
+        return urls

@@ -1,4 +1,6 @@
-"""The bus for tests, on one event loop and without a server: it behaves as `bus.NatsBus` does.
+"""For tests: databases with their tables, and the bus.
+
+The bus is on one event loop and without a server, and behaves as `bus.NatsBus` does.
 
 One suite of tests holds both to the same behaviour. Bodies cross as JSON, faults through
 `dispatch.answer`, and a service may only say and hear what the contract lets it.
@@ -8,7 +10,12 @@ import asyncio
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
+
+from sqlalchemy import MetaData, make_url
 
 from styx_core import telemetry
 from styx_core.bus import Bus, Delivery
@@ -21,10 +28,39 @@ from styx_core.contract.rights import (
     entry_subject,
     next_subject,
 )
+from styx_core.db import writing
 from styx_core.dispatch import Handler, answer, encoded
 from styx_core.errors import TimedOut, Unavailable, from_wire
+from styx_core.migrate.running import migrate
+from styx_core.schema import Schema
 
 R = TypeVar("R", bound=Message)
+
+
+def migrated(schema: Schema, url: str) -> str:
+    """The URL of a database that has a service's tables: a SQLite file is made once and copied."""
+    file = make_url(url).database
+    if not url.startswith("sqlite"):
+        migrate(schema, url)
+    elif file and not Path(file).exists():
+        Path(file).write_bytes(_made(schema))
+    return url
+
+
+@cache
+def _made(schema: Schema) -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "made.db")
+        migrate(schema, f"sqlite:///{file}")
+        return file.read_bytes()
+
+
+def tables(url: str, metadata: MetaData) -> str:
+    """The URL of a database that has these tables, which are of no service."""
+    engine = writing(url)
+    metadata.create_all(engine)
+    engine.dispose()
+    return url
 
 
 @dataclass

@@ -30,6 +30,7 @@ from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import Field, SQLModel
 from styx_core.db import Database, by, into
 from styx_core.errors import Unavailable
+from styx_core.testing import tables
 
 METADATA = MetaData()
 ACCOUNT = Table(
@@ -63,7 +64,7 @@ def commits() -> list[int]:
 
 @pytest_asyncio.fixture
 async def db(path: Path, commits: list[int]) -> AsyncIterator[Database]:
-    database = Database(f"sqlite:///{path}", METADATA, lambda: commits.append(1))
+    database = Database(tables(f"sqlite:///{path}", METADATA), lambda: commits.append(1))
     yield database
     await database.close()
 
@@ -124,7 +125,7 @@ async def test_writers_from_many_tasks_lose_no_update(db: Database, commits: lis
 
 async def test_two_processes_on_one_file_lose_no_update(db: Database, path: Path) -> None:
     """A second `Database` has its own writer, as another process has."""
-    other = Database(f"sqlite:///{path}", METADATA, lambda: None)
+    other = Database(tables(f"sqlite:///{path}", METADATA), lambda: None)
     await db.write(add(1))
     more = update(ACCOUNT).values(held=ACCOUNT.c.held + 1)
     both = (each.write(lambda c: c.execute(more)) for _ in range(60) for each in (db, other))
@@ -220,12 +221,12 @@ async def test_a_read_that_fails_is_our_error_and_the_next_one_works(db: Databas
 
 
 async def test_it_closes_after_what_was_asked_and_opens_again(path: Path) -> None:
-    db = Database(f"sqlite:///{path}", METADATA, lambda: None)
+    db = Database(tables(f"sqlite:///{path}", METADATA), lambda: None)
     asked = [asyncio.create_task(db.write(add(n))) for n in range(10)]
     await asyncio.sleep(0)
     await db.close()
     assert await asyncio.gather(*asked) == list(range(10))
-    again = Database(f"sqlite:///{path}", METADATA, lambda: None)
+    again = Database(tables(f"sqlite:///{path}", METADATA), lambda: None)
     assert await ids(again) == list(range(10))
     await again.close()
 
@@ -255,7 +256,7 @@ async def test_a_database_of_another_kind_is_named_without_its_password(
     with pytest.raises(
         ValueError, match=f"of the kind {named}: STYX_DATABASE_URL begins with sqlite"
     ) as no:
-        Database(url, METADATA, lambda: None)
+        Database(url, lambda: None)
     assert "FIXTURE" not in str(no.value)
 
 

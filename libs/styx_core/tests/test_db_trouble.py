@@ -10,6 +10,7 @@ from core_fixture import METADATA, ROW, Held, add, until, url
 from sqlalchemy import Connection, select
 from styx_core.db import GROUP, Database
 from styx_core.errors import Unavailable
+from styx_core.testing import tables
 
 Ask = Callable[[Database], Awaitable[Any]]
 
@@ -25,7 +26,7 @@ def numbers(c: Connection) -> list[int]:
 async def test_a_file_that_is_gone_is_said_until_it_is_back(tmp_path: Path, ask: Ask) -> None:
     place, away = tmp_path / "here", tmp_path / "away"
     place.mkdir()
-    db = Database(url(place), METADATA, lambda: None)
+    db = Database(tables(url(place), METADATA), lambda: None)
     await db.write(add(1))
     place.rename(away)
     for _ in range(2):
@@ -37,7 +38,7 @@ async def test_a_file_that_is_gone_is_said_until_it_is_back(tmp_path: Path, ask:
 
 
 async def test_a_caller_that_leaves_in_its_turn_spoils_no_others_commit(tmp_path: Path) -> None:
-    db = Database(url(tmp_path), METADATA, lambda: None)
+    db = Database(tables(url(tmp_path), METADATA), lambda: None)
     first, inside = Held(), Held(add(2))
     tasks = [asyncio.create_task(db.write(first))]
     await until(first.reached.is_set)
@@ -55,7 +56,7 @@ async def test_a_caller_that_leaves_in_its_turn_spoils_no_others_commit(tmp_path
 
 
 async def test_closing_finishes_more_than_one_commits_worth(tmp_path: Path) -> None:
-    db = Database(url(tmp_path), METADATA, lambda: None)
+    db = Database(tables(url(tmp_path), METADATA), lambda: None)
     first = Held()
     tasks = [asyncio.create_task(db.write(fn)) for fn in (first, *map(add, range(2 * GROUP)))]
     await until(first.reached.is_set)
@@ -64,6 +65,6 @@ async def test_closing_finishes_more_than_one_commits_worth(tmp_path: Path) -> N
     first.let_go.set()
     await closing
     assert await asyncio.gather(*tasks) == [None, *range(2 * GROUP)]
-    again = Database(url(tmp_path), METADATA, lambda: None)
+    again = Database(tables(url(tmp_path), METADATA), lambda: None)
     assert await again.read(numbers) == list(range(2 * GROUP))
     await again.close()

@@ -19,7 +19,7 @@ from styx_core.errors import Unavailable, Unrecorded
 from styx_core.ids import new_id
 from styx_core.outbox import BATCH, Outbox, outbox_table
 from styx_core.telemetry import span
-from styx_core.testing import MemoryBus, MemoryService
+from styx_core.testing import MemoryBus, MemoryService, tables
 
 FAR = 20.0
 """Seconds that nothing here takes."""
@@ -67,7 +67,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
         metadata = MetaData()
         state = Table("state", metadata, Column("n", Integer, primary_key=True))
         outbox = Outbox(outbox_table(metadata))
-        db = Database(f"sqlite:///{path}", metadata, outbox.wake)
+        db = Database(tables(f"sqlite:///{path}", metadata), outbox.wake)
         worlds.append(World(db, outbox, state, server or MemoryBus()))
         return worlds[-1]
 

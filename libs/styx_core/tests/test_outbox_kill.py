@@ -12,7 +12,7 @@ from sqlalchemy import MetaData
 from styx_core.contract.broker import TaskEnded
 from styx_core.db import Database
 from styx_core.outbox import Outbox, outbox_table
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, tables
 
 DOOMED = """
 import asyncio, sys
@@ -23,6 +23,7 @@ from styx_core.contract.broker import TaskEnded
 from styx_core.db import Database
 from styx_core.ids import new_id
 from styx_core.outbox import Outbox, outbox_table
+from styx_core.testing import tables
 
 class Bus:
     async def publish(self, subject, event_id, body, trace=""):
@@ -32,7 +33,7 @@ class Bus:
 async def main(path, relays):
     metadata = MetaData()
     outbox = Outbox(outbox_table(metadata))
-    db = Database(f"sqlite:///{path}", metadata, outbox.wake)
+    db = Database(tables(f"sqlite:///{path}", metadata), outbox.wake)
     def event(why):
         return TaskEnded(id=new_id("evt"), at=datetime.now(UTC), actor="FIXTURE", why=why)
     for why in ("one", "two", "three"):
@@ -86,7 +87,7 @@ async def test_exactly_what_was_committed_is_relayed_by_the_next_process(
     if reached:
         await bus.publish(TaskEnded.subject, committed[0], b'{"why": "one"}')
     outbox = Outbox(outbox_table(metadata))
-    db = Database(f"sqlite:///{path}", metadata, outbox.wake)
+    db = Database(tables(f"sqlite:///{path}", metadata), outbox.wake)
     outbox.start(db, bus)
     async with asyncio.timeout(20):
         for event_id in committed:

@@ -14,7 +14,7 @@ from core_fixture import METADATA, OUTBOX, Held, add, started, until, url
 from styx_core import outbox as module
 from styx_core.db import Database
 from styx_core.outbox import BATCH, Outbox
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, tables
 
 ROUNDS = 300
 
@@ -44,7 +44,7 @@ class Place:
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
     """An outbox that doesn't relay yet."""
     outbox = Outbox(OUTBOX)
-    here = Place(Database(url(tmp_path), METADATA, outbox.wake), outbox)
+    here = Place(Database(tables(url(tmp_path), METADATA), outbox.wake), outbox)
     yield here
     await outbox.stop()
     await here.db.close()

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from styx_core.db import Database
 from styx_core.service import Context, Running, Service
 
-from styx_audit.models import METADATA
+from styx_audit.models import SCHEMA
 from styx_audit.recorder import Recorder
 from styx_audit.routes import Deps, build
 from styx_audit.signer import Signer
@@ -17,7 +17,7 @@ async def open_audit(context: Context) -> AsyncIterator[Running]:
     """Open the service on its context."""
     if context.vault is None:
         raise ValueError("audit needs Vault")
-    db = Database(context.settings.database_url, METADATA, lambda: None)
+    db = Database(context.settings.database_url, lambda: None)
     recorder = Recorder(context.bus, db)
     recorder.start()
     deps = Deps(context.bus, db, Signer(context.vault, db))
@@ -28,4 +28,4 @@ async def open_audit(context: Context) -> AsyncIterator[Running]:
         await db.close()
 
 
-service = Service("audit", open_audit, vault=True)
+service = Service("audit", open_audit, vault=True, schema=SCHEMA)

@@ -1,11 +1,11 @@
 """The log's rows: entries, the tree's nodes, signed checkpoints. They are added, never changed.
 
-Triggers refuse UPDATE and DELETE in the database itself; on SQLite an INSERT that would replace a
-row is refused too (`INSERT OR REPLACE` passes by the other triggers).
+Triggers in the database itself, which `migrations/` makes, refuse every change.
 """
 
-from sqlalchemy import DDL, LargeBinary, MetaData, event
+from sqlalchemy import LargeBinary, MetaData
 from sqlmodel import Field, SQLModel
+from styx_core.schema import Schema
 
 
 class Row(SQLModel):
@@ -48,37 +48,5 @@ class SignedCheckpoint(Row, table=True):
 
 
 METADATA = Row.metadata
+SCHEMA = Schema("audit", METADATA, "styx_audit.migrations")
 TABLES = ("entry", "node", "checkpoint")
-_KEY = {"entry": "seq = NEW.seq OR event_id = NEW.event_id", "checkpoint": "size = NEW.size"}
-_KEY["node"] = "level = NEW.level AND position = NEW.position"
-
-
-def _sqlite(table: str) -> list[str]:
-    stop = "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"
-    return [
-        f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {stop}",
-        f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {stop}",
-        f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "  # noqa: S608
-        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {_KEY[table]}) {stop}",
-    ]
-
-
-def _postgresql(table: str) -> list[str]:
-    return [
-        "CREATE OR REPLACE FUNCTION styx_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$",
-        f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
-        "FOR EACH ROW EXECUTE FUNCTION styx_append_only()",
-        f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
-        "FOR EACH STATEMENT EXECUTE FUNCTION styx_append_only()",
-    ]
-
-
-for _table in TABLES:
-    for _dialect, _make in (("sqlite", _sqlite), ("postgresql", _postgresql)):
-        for _statement in _make(_table):
-            event.listen(
-                METADATA.tables[_table],
-                "after_create",
-                DDL(_statement).execute_if(dialect=_dialect),  # type: ignore[no-untyped-call]
-            )

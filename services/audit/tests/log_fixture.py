@@ -10,12 +10,12 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Engine, event, text
-from styx_audit.models import METADATA
+from styx_audit.models import SCHEMA
 from styx_core.contract.base import Event
 from styx_core.contract.broker import ProjectCreated, TaskEnded
 from styx_core.contract.grants_events import UseReported
 from styx_core.db import Database
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated
 from styx_core.vault import VaultSealed
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -51,7 +51,7 @@ class KeyVault:
 
 def opened(path: Path) -> Database:
     """The audit database in this file."""
-    return Database(f"sqlite:///{path}", METADATA, lambda: None)
+    return Database(migrated(SCHEMA, f"sqlite:///{path}"), lambda: None)
 
 
 def made(number: int) -> Event:

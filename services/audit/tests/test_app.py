@@ -9,13 +9,14 @@ import httpx
 import pytest
 from log_fixture import KeyVault, made, say
 from styx_audit.app import open_audit, service
+from styx_audit.models import SCHEMA
 from styx_core.service import Context, health_app, opened
 from styx_core.settings import Settings
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated
 
 
 def context(server: MemoryBus, path: Path, vault: Any = None) -> Context:
-    settings = Settings(database_url=f"sqlite:///{path}")
+    settings = Settings(database_url=migrated(SCHEMA, f"sqlite:///{path}"))
     return Context(settings, server.as_service("audit"), vault)
 
 
@@ -64,4 +65,3 @@ async def test_it_does_not_open_without_a_key_to_sign_with(server: MemoryBus, pa
     with pytest.raises(ValueError, match="audit needs Vault"):
         async with open_audit(context(server, path)):
             pass
-    assert not path.exists()

@@ -10,6 +10,7 @@ from styx_audit import repository as repo
 from styx_audit.merkle import Frontier
 from styx_audit.models import TABLES
 from styx_core.db import Database
+from styx_core.schema import OWN
 
 ENTRY = "entry(seq, event_id, at, kind, actor, body)"
 CHANGES = [
@@ -65,4 +66,4 @@ async def test_a_new_row_is_taken(outsider: sqlite3.Connection) -> None:
 
 async def test_the_tables_are_these(outsider: sqlite3.Connection) -> None:
     tables = outsider.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    assert {name for (name,) in tables} == set(TABLES)
+    assert {name for (name,) in tables} == {*TABLES, *OWN}

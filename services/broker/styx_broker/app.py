@@ -47,7 +47,7 @@ from styx_broker.deps import Deps
 from styx_broker.exec_wire import MOST_BYTES
 from styx_broker.janitor import Janitor
 from styx_broker.live import Live
-from styx_broker.models import METADATA, OUTBOX
+from styx_broker.models import OUTBOX, SCHEMA
 from styx_broker.notifier import Notifier
 from styx_broker.posting import Poster
 from styx_broker.secure_transport import SecureTransport
@@ -88,7 +88,7 @@ async def open_broker(context: Context) -> AsyncIterator[Running]:
     """Open the service on its context."""
     outbox = Outbox(OUTBOX)
     outbox.lag = OUTBOX_ROWS.labels("broker").set
-    db = Database(context.settings.database_url, METADATA, outbox.wake)
+    db = Database(context.settings.database_url, outbox.wake)
     catalog, waiting, live = Catalog(context.bus), Waiting("broker"), Live()
     limits = RateLimit({**PER_MINUTE, "exec": context.settings.calls_per_minute})
     await catalog.start()
@@ -135,4 +135,4 @@ async def admin_code(deps: Deps) -> str | None:
     return code
 
 
-service = Service("broker", open_broker)
+service = Service("broker", open_broker, schema=SCHEMA)

@@ -5,6 +5,7 @@ from datetime import datetime
 from sqlalchemy import JSON, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 from styx_core.outbox import outbox_table
+from styx_core.schema import Schema
 
 
 class Row(SQLModel):
@@ -223,3 +224,4 @@ class Task(Row, table=True):
 
 OUTBOX = outbox_table(Row.metadata)
 METADATA = Row.metadata
+SCHEMA = Schema("broker", METADATA, "styx_broker.migrations")

@@ -19,12 +19,12 @@ from broker_grants import Kept, PlayedGrants
 from sqlalchemy import select
 from styx_broker.app import service
 from styx_broker.exec_wire import SHIM_TYPE
-from styx_broker.models import OUTBOX
+from styx_broker.models import OUTBOX, SCHEMA
 from styx_core.service import Context, Running
 from styx_core.service import opened as opened_service
 from styx_core.settings import Settings
 from styx_core.signing import bearer, public_key, sign, signing_key
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated
 
 MODULE = pytest.mark.asyncio(loop_scope="module")
 OWNER, OWNER_SECRET = "owner", b"FIXTURE owner token, 32 bytes .."
@@ -172,6 +172,7 @@ async def broker(folder: Path, **over: Any) -> AsyncIterator[World]:
     await adapters.serve()
     await grants.serve()
     known = {"database_url": f"sqlite:///{folder / 'broker.db'}", "public_url": LINK}
+    migrated(SCHEMA, known["database_url"])
     settings = Settings(**{**known, "wait_seconds": 20, "log_level": "INFO", **over})
     context = Context(settings, bus.as_service("broker"), None, now)
     async with opened_service(service, context) as running:

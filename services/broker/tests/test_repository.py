@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 from styx_broker import repository as repo
-from styx_broker.models import METADATA, Claim, Person, Project, Task
+from styx_broker.models import SCHEMA, Claim, Person, Project, Task
 from styx_core.db import Database
 from styx_core.errors import Invalid, StyxError, Unauthenticated, UnknownProject, UnknownTask
+from styx_core.testing import migrated
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 TASK = {
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 @pytest.fixture
 async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    opened = Database(f"sqlite:///{tmp_path / 'broker.db'}", METADATA, lambda: None)
+    opened = Database(migrated(SCHEMA, f"sqlite:///{tmp_path / 'broker.db'}"), lambda: None)
     yield opened
     await opened.close()
 

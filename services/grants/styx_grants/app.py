@@ -20,7 +20,7 @@ from styx_grants import (
 )
 from styx_grants.deps import Deps, SteadyClock
 from styx_grants.ending import Sweeper
-from styx_grants.models import METADATA, OUTBOX
+from styx_grants.models import OUTBOX, SCHEMA
 from styx_grants.passkeys import RelyingParty
 from styx_grants.refreshing import Refresher
 
@@ -32,7 +32,7 @@ async def open_grants(context: Context) -> AsyncIterator[Running]:
     """Open the service on its context."""
     outbox = Outbox(OUTBOX)
     outbox.lag = OUTBOX_ROWS.labels("grants").set
-    db = Database(context.settings.database_url, METADATA, outbox.wake)
+    db = Database(context.settings.database_url, outbox.wake)
     catalog = Catalog(context.bus)
     await catalog.start()
     party = RelyingParty(web_url(context.settings.public_url))
@@ -51,4 +51,4 @@ async def open_grants(context: Context) -> AsyncIterator[Running]:
         await db.close()
 
 
-service = Service("grants", open_grants)
+service = Service("grants", open_grants, schema=SCHEMA)

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Column, Index, MetaData
 from sqlmodel import Field, SQLModel
 from styx_core.outbox import outbox_table
+from styx_core.schema import Schema
 
 
 class Row(SQLModel):
@@ -205,3 +206,4 @@ class PolicyRow(Row, table=True):
 
 OUTBOX = outbox_table(Row.metadata)
 METADATA = Row.metadata
+SCHEMA = Schema("grants", METADATA, "styx_grants.migrations")

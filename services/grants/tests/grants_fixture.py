@@ -39,13 +39,13 @@ from styx_core.outbox import Outbox
 from styx_core.provider import Provider
 from styx_core.seal import OpeningKey, use_info
 from styx_core.signing import decision_payload, policy_payload, public_key, sign
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated
 from styx_grants import people_rows as people
 from styx_grants import repository as repo
 from styx_grants.app import HANDLERS
 from styx_grants.deps import Deps
 from styx_grants.ending import Sweeper
-from styx_grants.models import METADATA, OUTBOX
+from styx_grants.models import METADATA, OUTBOX, SCHEMA
 from styx_grants.passkeys import RelyingParty
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -270,7 +270,7 @@ def _database(folder: Path) -> tuple[Database, list[Outbox]]:
         for outbox in told:
             outbox.wake()
 
-    return Database(f"sqlite:///{folder / 'grants.db'}", METADATA, tell), told
+    return Database(migrated(SCHEMA, f"sqlite:///{folder / 'grants.db'}"), tell), told
 
 
 async def opened(tmp_path: Path) -> AsyncIterator[World]:

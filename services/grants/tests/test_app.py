@@ -26,8 +26,9 @@ from styx_core.ids import new_id, new_nonce
 from styx_core.service import Context, opened
 from styx_core.settings import Settings
 from styx_core.signing import public_key, sign, target_payload
-from styx_core.testing import MemoryBus
+from styx_core.testing import MemoryBus, migrated
 from styx_grants.app import service
+from styx_grants.models import SCHEMA
 
 Start = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -51,7 +52,7 @@ def start(grants: World, tmp_path: Path) -> Start:
     @asynccontextmanager
     async def run() -> AsyncIterator[None]:
         bus = grants.bus.as_service("grants")
-        settings = Settings(database_url=f"sqlite:///{tmp_path / 'grants.db'}")
+        settings = Settings(database_url=migrated(SCHEMA, f"sqlite:///{tmp_path / 'grants.db'}"))
         async with opened(service, Context(settings, bus, now=grants.clock)):
             yield
         await bus.close()

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import JSON, Boolean, DateTime, Integer, Table, insert, inspect, select
 from sqlalchemy.exc import IntegrityError
 from styx_core.db import Database
-from styx_grants.models import METADATA, OUTBOX, Target
+from styx_core.testing import migrated
+from styx_grants.models import METADATA, OUTBOX, SCHEMA, Target
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 LOCAL = datetime(2026, 1, 5, 17, 30, 15, 123456, tzinfo=EAST)
@@ -22,7 +23,7 @@ TIMED = (
 @pytest.fixture
 async def db(tmp_path: Path) -> AsyncIterator[Database]:
     """The database in a file."""
-    database = Database(f"sqlite:///{tmp_path / 'grants.db'}", METADATA, lambda: None)
+    database = Database(migrated(SCHEMA, f"sqlite:///{tmp_path / 'grants.db'}"), lambda: None)
     yield database
     await database.close()
 
